@@ -1,0 +1,1 @@
+"""agent.yaml, from the text of a file to a frozen configuration."""

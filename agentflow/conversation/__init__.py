@@ -1,0 +1,1 @@
+"""What a conversation is, decided without any effect: histories, views, inputs, repair."""

@@ -1,0 +1,217 @@
+"""Histories as the model reads them: exchanges, the lean view, and the one builder of every request.
+
+The unit is the exchange: an assistant message with all its results (X3). Results are recorded as they arrive and
+sent in call order (T14), so a history is first grouped into exchanges and only then written out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentflow.message import Content, Message, ToolCall, text_of
+
+WireMessage = dict[str, Any]
+
+
+class UnpairedHistory(AssertionError):
+    """A request would have gone out with an open or orphaned tool call: a fault of agentflow, never of a user (T7)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One indivisible piece of history: any message, and for an assistant with calls its results in call order.
+
+    `open` names the calls that have no result yet.
+    """
+
+    message: Message
+    results: tuple[Message, ...] = ()
+    open: tuple[str, ...] = ()
+
+    def messages(self) -> tuple[Message, ...]:
+        return (self.message, *self.results)
+
+
+def exchanges(path: Iterable[Message]) -> list[Exchange]:
+    """The path, root first, grouped into exchanges.
+
+    Raises `UnpairedHistory` for a result that answers no call of the assistant message before it, or twice.
+    """
+    grouped: list[Exchange] = []
+    pending: dict[str, Message | None] | None = None
+    asking: Message | None = None
+    for message in path:
+        if message.role == "tool":
+            call_id = message.tool_call_id or ""
+            if pending is None or call_id not in pending or pending[call_id] is not None:
+                raise UnpairedHistory(f"message {message.id}: a result for call {call_id!r}, which is not open here")
+            pending[call_id] = message
+            continue
+        if asking is not None and pending is not None:
+            grouped.append(_close(asking, pending))
+            asking, pending = None, None
+        if message.tool_calls:
+            asking, pending = message, {call.id: None for call in message.tool_calls}
+        else:
+            grouped.append(Exchange(message))
+    if asking is not None and pending is not None:
+        grouped.append(_close(asking, pending))
+    return grouped
+
+
+def _close(asking: Message, pending: dict[str, Message | None]) -> Exchange:
+    return Exchange(
+        asking,
+        tuple(result for result in pending.values() if result is not None),
+        tuple(call_id for call_id, result in pending.items() if result is None),
+    )
+
+
+def lean(path: Iterable[Message]) -> list[Message]:
+    """What a later turn reads of an earlier one: user and system messages and assistant text (X1).
+
+    An assistant message with text and calls keeps its text; results, and calls without text, are left out.
+    """
+    kept: list[Message] = []
+    for message in path:
+        if message.role == "tool":
+            continue
+        if message.role != "assistant":
+            kept.append(message)
+        elif text_of(message.content).strip():
+            kept.append(Message(message.id, "assistant", message.content) if message.tool_calls or message.provider
+                        else message)
+    return kept
+
+
+@dataclass(slots=True)
+class History:
+    """A growing, already checked list of wire messages and its length in characters.
+
+    Checking and writing out happen once per message, never once per model call: a request copies references.
+    """
+
+    wire: list[WireMessage] = field(default_factory=list)
+    chars: int = 0
+    _ids: set[str] = field(default_factory=set)
+
+    def extend(self, path: Iterable[Message], *, model: str | None = None) -> None:
+        """Add whole exchanges; provider data goes along only to `model` (T15).
+
+        Raises `UnpairedHistory` for an exchange with an open call.
+        """
+        for exchange in exchanges(path):
+            if exchange.open:
+                raise UnpairedHistory(f"message {exchange.message.id}: open calls {', '.join(exchange.open)}")
+            for written in self._written(exchange, model):
+                self.wire.append(written)
+                self.chars += wire_chars(written)
+
+    def copy(self) -> History:
+        return History(list(self.wire), self.chars, set(self._ids))
+
+    def _written(self, exchange: Exchange, model: str | None) -> Iterable[WireMessage]:
+        message = exchange.message
+        if message.tool_calls:
+            renamed = {call.id: self._unique(call.id) for call in message.tool_calls}
+            yield _assistant(message, renamed, model)
+            for result in exchange.results:
+                call_id = result.tool_call_id or ""
+                yield {
+                    "role": "tool",
+                    "tool_call_id": renamed[call_id],
+                    "name": result.name or "",
+                    "content": text_of(result.content) or "(no output)",
+                }
+        elif message.role == "assistant":
+            if text_of(message.content).strip():
+                yield _assistant(message, {}, model)
+        elif filled := _content(message.content):
+            yield {"role": message.role, "content": filled}
+
+    def _unique(self, call_id: str) -> str:
+        """A provider that numbers its calls afresh in every reply must not make two calls of one request look alike."""
+        wanted, attempt = call_id, 1
+        while wanted in self._ids:
+            attempt += 1
+            wanted = f"{call_id}_{attempt}"
+        self._ids.add(wanted)
+        return wanted
+
+
+def _assistant(message: Message, renamed: dict[str, str], model: str | None) -> WireMessage:
+    written: WireMessage = {"role": "assistant", "content": _content(message.content)}
+    if message.tool_calls:
+        written["tool_calls"] = [
+            {
+                "id": renamed[call.id],
+                "type": "function",
+                "function": {"name": call.name, "arguments": replayed_arguments(call)},
+            }
+            for call in message.tool_calls
+        ]
+    provider = message.provider
+    if provider is not None and model is not None and provider.get("model") == model:
+        written.update({key: value for key, value in provider.items() if key != "model"})
+    return written
+
+
+def _content(content: Content) -> Content:
+    """The content without empty text, which strict providers refuse; null when nothing is left (T7)."""
+    if isinstance(content, list):
+        parts = [part for part in content if part.get("type") != "text" or str(part.get("text", "")).strip()]
+        return parts or None
+    return content if content and content.strip() else None
+
+
+def replayed_arguments(call: ToolCall) -> str:
+    """The arguments as they are sent again: what cannot be parsed as an object is replayed as `{}` (T13)."""
+    raw = call.arguments.strip()
+    if raw in ("", "null"):
+        return "{}"
+    try:
+        parsed = json.loads(raw, parse_constant=_no_constant)
+    except ValueError:
+        return "{}"
+    return call.arguments if isinstance(parsed, dict) else "{}"
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def wire_chars(written: WireMessage) -> int:
+    """Characters of one wire message that a provider would count: content, names, arguments, provider data (X5)."""
+    content = written.get("content")
+    total = len(content) if isinstance(content, str) else len(json.dumps(content)) if content else 0
+    for call in written.get("tool_calls", ()):
+        total += len(call["function"]["name"]) + len(call["function"]["arguments"])
+    for key in ("thinking_blocks", "reasoning_content"):
+        if key in written:
+            total += len(json.dumps(written[key], ensure_ascii=False))
+    return total
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltRequest:
+    """The messages of one request, system prompt first, and its characters, tool schemas included (X5)."""
+
+    messages: list[WireMessage]
+    chars: int
+
+
+def build_request(
+    prompt: str, earlier: History, step_texts: Sequence[str], current: History, tools_chars: int
+) -> BuiltRequest:
+    """The one request builder (T7): prompt, earlier turns, text of this step (X4), the current turn.
+
+    `step_texts` become system messages between the earlier turns and the step's own messages, so the prefix stays
+    what it was (prompt caching).
+    """
+    head: list[WireMessage] = [{"role": "system", "content": prompt}] if prompt.strip() else []
+    between: list[WireMessage] = [{"role": "system", "content": text} for text in step_texts if text.strip()]
+    chars = len(prompt) + earlier.chars + sum(map(len, step_texts)) + current.chars + tools_chars
+    return BuiltRequest([*head, *earlier.wire, *between, *current.wire], chars)

@@ -1,0 +1,93 @@
+"""The one door to a language model: a request goes in, deltas come out."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from agentflow.message import Purpose, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One model call as it goes out.
+
+    `messages` are chat-completion dicts, system prompt first, built and checked by `conversation.history` (T7):
+    `{"role", "content"}`, on assistant messages `"tool_calls": [{"id", "type": "function", "function": {"name",
+    "arguments"}}]` and what the same provider gave with them (`"thinking_blocks"`, `"reasoning_content"`), on
+    results `"tool_call_id"` and `"name"`. `tools` are `{"type": "function", "function": {"name", "description",
+    "parameters"}}`. `chars` is the length of all of it (X5). `session_id` and `turn` (the turn's number in its
+    session) only steer a scripted model.
+    """
+
+    call_id: str
+    purpose: Purpose
+    messages: Sequence[dict[str, Any]]
+    tools: Sequence[dict[str, Any]] = field(default_factory=tuple)
+    chars: int = 0
+    session_id: str = ""
+    turn: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFragment:
+    """A piece of a tool call; the first one carries id and name, or the provider left them out."""
+
+    index: int | None
+    id: str | None
+    name: str | None
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReport:
+    """Tokens so far; cumulative, the last one wins (X6)."""
+
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderData:
+    """What only this provider understands and must get back in the same turn (T15), merged key by key."""
+
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The provider said why it stopped: `stop`, `tool_calls`, `length`, `content_filter`."""
+
+    reason: str
+
+
+Delta = TextDelta | ReasoningDelta | ToolFragment | UsageReport | ProviderData | Finish
+
+
+class Model(Protocol):
+    """A model that can be called.
+
+    `name` is the model string; provider data is replayed only to the model of the same name. `scripted` is true
+    when nobody thinks: whoever shows an answer says so.
+    """
+
+    name: str
+    scripted: bool
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Delta, None]:
+        """One attempt, streamed.
+
+        Contract: raises nothing but `ModelError` and cancellation; never retries; a stream that ends without
+        `Finish` was cut. Closing the generator or cancelling its task closes the connection at once.
+        """
+        ...

@@ -1,0 +1,42 @@
+"""Texts at the entrances: made storable everywhere, and cut without breaking a character (T43)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def sanitise(text: str) -> str:
+    """The text with surrogate pairs joined, lone halves replaced by U+FFFD and NUL removed."""
+    if _UNSTORABLE.search(text) is None:
+        return text
+    joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return joined.replace("\x00", "")
+
+
+def sanitise_json(value: Any) -> Any:
+    """The same for every string of a JSON value, keys included; other values are returned as they are."""
+    if isinstance(value, str):
+        return sanitise(value)
+    if isinstance(value, dict):
+        return {sanitise(key) if isinstance(key, str) else key: sanitise_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [sanitise_json(item) for item in value]
+    return value
+
+
+def preview(text: str, limit: int = 200) -> str:
+    """At most `limit` characters of the text, with an ellipsis where it was cut."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def cut_middle(text: str, limit: int) -> str:
+    """Head and tail of a text over `limit` characters, with a notice that names the original size; 0 = no limit."""
+    if not limit or len(text) <= limit:
+        return text
+    notice = f"\n[... cut: the full text has {len(text)} characters ...]\n"
+    room = max(limit - len(notice), 0)
+    head = room - room // 3
+    return text[:head] + notice + (text[-(room - head) :] if room > head else "")

@@ -1,0 +1,1 @@
+"""Flows as tools: found, described to the model, and called."""
