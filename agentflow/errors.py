@@ -24,7 +24,14 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 ModelErrorKind = Literal[
-    "rate_limited", "timeout", "unavailable", "auth", "bad_request", "context_overflow", "cut", "content_filter",
+    "rate_limited",
+    "timeout",
+    "unavailable",
+    "auth",
+    "bad_request",
+    "context_overflow",
+    "cut",
+    "content_filter",
     "script",
 ]
 

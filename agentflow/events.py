@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from agentflow.clock import Instant, rfc3339
+from agentflow.message import Message, ToolCall, TurnState, text_of
 
 # Logged: gapless `seq` from 1, in the transaction of what they tell. Rows hold ids; readers join the texts in (R3).
 SESSION_CREATED = "session.created"
@@ -62,3 +63,80 @@ class Event:
             "type": self.type,
             "data": self.data,
         }
+
+
+class LogEntry(NamedTuple):
+    """An event on its way into the log: the store keeps `ref` and `stored`, live readers get `full` at once.
+
+    A reader of the log rebuilds `full` from `ref` and `stored` by the same function that made the entry.
+    """
+
+    type: str
+    full: dict[str, Any]
+    ref: str | None = None
+    stored: dict[str, Any] | None = None
+
+
+def plain(type_: str, data: dict[str, Any]) -> LogEntry:
+    """An event without texts: what is stored is what is read."""
+    return LogEntry(type_, data, None, data or None)
+
+
+def message_new(message: Message, parent_id: str | None, copied_from: str | None = None) -> LogEntry:
+    """`{message, parent_id, copied_from?}`; `ref` is the message's id."""
+    full: dict[str, Any] = {"message": message.as_dict(), "parent_id": parent_id}
+    if copied_from is not None:
+        full["copied_from"] = copied_from
+    return LogEntry(MESSAGE_NEW, full, message.id)
+
+
+def tool_call_requested(call: ToolCall, reply_id: str) -> LogEntry:
+    """`{id, name, arguments, reply_id}`; `ref` is the reply's id, the arguments stand in its message."""
+    full = {"id": call.id, "name": call.name, "arguments": call.arguments, "reply_id": reply_id}
+    return LogEntry(TOOL_CALL_REQUESTED, full, reply_id, {"id": call.id})
+
+
+def tool_call_ended(result: Message, *, ok: bool) -> LogEntry:
+    """`tool.call.completed {id, name, result}` or `tool.call.errored {id, name, error}`; `ref` is the result's id."""
+    key = "result" if ok else "error"
+    full = {"id": result.tool_call_id, "name": result.name, key: text_of(result.content)}
+    return LogEntry(TOOL_CALL_COMPLETED if ok else TOOL_CALL_ERRORED, full, result.id)
+
+
+def ask_user(call_id: str, questions: list[dict[str, Any]], execution: int) -> LogEntry:
+    """`{tool_call_id, questions}`; `ref` is the call, the questions stand in its question row."""
+    full = {"tool_call_id": call_id, "questions": questions}
+    return LogEntry(ASK_USER, full, call_id, {"execution": execution})
+
+
+def todo(todos: list[dict[str, Any]], execution: int, number: int) -> LogEntry:
+    """`{todos}`; `ref` is `execution:number` of the stored list, absent for a list that was dropped."""
+    return LogEntry(TODO, {"todos": todos}, f"{execution}:{number}" if number else None)
+
+
+def error(failure: dict[str, Any]) -> LogEntry:
+    """`{code, message, detail}`, read back from the turn's row."""
+    return LogEntry(ERROR, failure)
+
+
+def done(
+    turn_id: str,
+    answer: str | None,
+    state: str,
+    step: int,
+    *,
+    limit: str | None = None,
+    failure: dict[str, Any] | None = None,
+) -> LogEntry:
+    """`{turn_id, answer, aborted, pending, limit?, error?}`, exactly one a step; `ref` is the step's number (T41)."""
+    full: dict[str, Any] = {
+        "turn_id": turn_id,
+        "answer": answer,
+        "aborted": state == TurnState.ABORTED,
+        "pending": state == TurnState.PAUSED_ASK_USER,
+    }
+    if limit is not None:
+        full["limit"] = limit
+    if failure is not None:
+        full["error"] = failure
+    return LogEntry(DONE, full, str(step))

@@ -82,8 +82,9 @@ def lean(path: Iterable[Message]) -> list[Message]:
         if message.role != "assistant":
             kept.append(message)
         elif text_of(message.content).strip():
-            kept.append(Message(message.id, "assistant", message.content) if message.tool_calls or message.provider
-                        else message)
+            kept.append(
+                Message(message.id, "assistant", message.content) if message.tool_calls or message.provider else message
+            )
     return kept
 
 

@@ -1,0 +1,1 @@
+"""The durable record of sessions: tables, one writer, claims, and reads."""

@@ -1,0 +1,229 @@
+"""The Store protocol: claim, append, end, read. Frozen values in, frozen values out.
+
+Every write is one job on the writer's thread and one transaction (or one savepoint of a shared one, R2). A write
+of a turn names the session's `key` and `epoch`; when the epoch is not the session's any more the job is refused
+with `StaleOwner` and writes nothing (C35).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from agentflow.clock import Instant, NewId
+from agentflow.conversation.inbox import Input
+from agentflow.conversation.tree import Place
+from agentflow.events import Event, LogEntry
+from agentflow.message import Message, Usage
+from agentflow.store.rows import Row
+
+Alive = Callable[[str, Instant, str], bool]
+"""`(owner, lease_until, turn_id) -> bool`: is the process that claimed this turn still running it (T27)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Everything a claim needs (T4); it is pure apart from the rows it reads, so it can be run again.
+
+    `turn_id_given` is false when the id was minted here. `config` is `(hash, JSON text)` of the configuration in
+    force (A7). `request` is what is kept of the request beside its messages, JSON. `call_model` is the model of the
+    first call, recorded as requested in the same commit (T11), or null when something comes before it.
+    """
+
+    session_id: str
+    agent: str
+    input: Input
+    turn_id: str
+    turn_id_given: bool
+    config: tuple[str, str]
+    at: Instant
+    owner: str
+    lease_until: Instant
+    alive: Alive
+    new_id: NewId
+    request: dict[str, Any] | None = None
+    call_model: str | None = None
+    environment: str = "production"
+    observability: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A turn is running and ours. `head` is where the path ends now, `previous_head` where it ended before.
+
+    `call_id` names the first model call when the claim recorded it. `log` holds the entries of this commit, the
+    last of which has the sequence number `seq`.
+    """
+
+    key: int
+    epoch: int
+    turn: int
+    turn_id: str
+    step: int
+    execution: int
+    previous_head: Place | None
+    head: Place | None
+    branches: int
+    messages: tuple[Message, ...]
+    call_id: str | None
+    seq: int
+    log: tuple[LogEntry, ...]
+    repaired_turn: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """The request was made before: its turn answers, nothing was written (C19)."""
+
+    turn_id: str
+    after_seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """One commit of a running turn: rows, log entries, and where the path ends after it."""
+
+    session_key: int
+    epoch: int
+    turn: int
+    at: Instant
+    head: Place | None
+    executions: int
+    branches: int
+    rows: Sequence[Row]
+    log: Sequence[LogEntry]
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """`seq` is the number of the last entry; `stop_turn` the turn somebody asked to stop (T23)."""
+
+    seq: int
+    stop_turn: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The last commit of a turn's step: `append` and the release of the session in one transaction (T10).
+
+    `state` is the turn's state and becomes the session's outcome. `erase` removes what `observability: false`
+    does not keep (R5).
+    """
+
+    append: Append
+    state: str
+    erase: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PathEntry:
+    """A message on the active path with the number of the turn that wrote it."""
+
+    message: Message
+    turn: int
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    """The session's row as a reader sees it; `running_turn` is the id of the turn that claims it, dead or alive."""
+
+    key: int
+    id: str
+    agent: str
+    name: str | None
+    environment: str
+    created_at: Instant
+    updated_at: Instant
+    head: Place | None
+    seq: int
+    epoch: int
+    running_turn: str | None
+    owner: str | None
+    lease_until: Instant | None
+    turns: int
+    steps: int
+    ended_at: Instant | None
+    outcome: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """One step with its turn, all a `TurnResult` needs. `answer` is the text the user saw, null when there was none."""
+
+    number: int
+    turn: int
+    turn_id: str
+    turn_state: str
+    state: str
+    opened_at: Instant
+    completed_at: Instant | None
+    first_token_ms: int | None
+    user_message_id: str | None
+    answer: str | None
+    usage: Usage
+    limit: str | None
+    error: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRecord:
+    """A node of the tree as `tree` returns it."""
+
+    message: Message
+    parent_id: str | None
+    copied_from: str | None
+    turn_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    head_id: str | None
+    nodes: tuple[NodeRecord, ...] = field(default=())
+
+
+class Store(Protocol):
+    """What the engine asks of a database. All methods are coroutines with one hop to a thread of the store's own.
+
+    Contract: they raise `AgentflowError`s only (driver errors are wrapped in `StoreError`, cause kept) and, once a
+    commit is answered, what it wrote survives the process.
+    """
+
+    async def claim(self, request: Claim) -> Claimed | Replayed: ...
+
+    async def append(self, write: Append) -> Appended: ...
+
+    async def end(self, write: End) -> Appended: ...
+
+    async def renew(self, owner: str, lease_until: Instant) -> None:
+        """Extend every lease of this owner in one update (T27)."""
+        ...
+
+    async def session(self, session_id: str) -> SessionRecord | None: ...
+
+    async def sessions(self, *, agent: str | None = None, limit: int = 50) -> list[SessionRecord]:
+        """The most recently used first."""
+        ...
+
+    async def path(self, key: int, head: Place | None, *, lean_before: int | None) -> list[PathEntry]:
+        """Root first, up to `head`. With `lean_before`, tool messages of turns below that number are not read (R4)."""
+        ...
+
+    async def step(self, key: int, turn_id: str) -> StepRecord | None:
+        """The turn's last step."""
+        ...
+
+    async def steps(self, key: int) -> list[StepRecord]: ...
+
+    async def tree(self, key: int) -> Tree: ...
+
+    async def events(self, session_id: str, after: int, limit: int = 500) -> list[Event]:
+        """Logged events with `seq > after`, texts joined in, in order."""
+        ...
+
+    async def delete(self, session_id: str, alive: Alive) -> bool:
+        """Erase the session and all its rows; false when there is none, `TurnAlreadyActive` when it runs (R12)."""
+        ...
+
+    async def close(self) -> None: ...

@@ -1,0 +1,323 @@
+"""What a commit writes: one tuple type per statement, its fields in the order of the statement's parameters.
+
+An insert's fields are columns of its table. An update's fields are first the columns it sets, then the columns of
+its WHERE clause, whose row count must be 1: a conditional update that misses is refused, never ignored (C35).
+`session_key` is added by the store to every one of them. Both are plain data: `statements.py` turns the two tables
+at the end of this file into SQL text once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from agentflow.message import Content, Message, Role, ToolCall
+
+
+def dumps(value: Any) -> str:
+    """Compact JSON text as every JSON column holds it."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+class InsertTurn(NamedTuple):
+    number: int
+    id: str
+    state: str
+    config_hash: str
+    created_at: int
+    request: str | None
+
+
+class InsertStep(NamedTuple):
+    number: int
+    turn: int
+    state: str
+    opened_at: int
+    user_message_id: str | None
+
+
+class InsertExecution(NamedTuple):
+    number: int
+    turn: int
+    agent: str
+    config_hash: str
+    status: str
+    started_at: int
+    parent: int | None = None
+    parent_call_id: str | None = None
+
+
+class InsertBranch(NamedTuple):
+    number: int
+    parent: int | None
+    fork_depth: int
+    execution: int | None = None
+
+
+class InsertMessage(NamedTuple):
+    branch: int
+    depth: int
+    id: str
+    role: Role
+    turn: int
+    execution: int
+    content: str | None = None
+    parts: str | None = None
+    calls: str | None = None
+    call_id: str | None = None
+    name: str | None = None
+    provider: str | None = None
+    hidden: int = 0
+    copied_from: str | None = None
+
+
+class InsertLlmCall(NamedTuple):
+    id: str
+    turn: int
+    execution: int
+    step: int
+    iteration: int
+    purpose: str
+    model: str
+    status: str
+    requested_at: int
+    branch: int | None
+    depth: int | None
+
+
+class InsertToolCall(NamedTuple):
+    execution: int
+    id: str
+    turn: int
+    reply_id: str
+    name: str
+    status: str
+    started_at: int | None
+
+
+class InsertQuestion(NamedTuple):
+    execution: int
+    call_id: str
+    turn: int
+    state: str
+    questions: str
+    asked_at: int
+    expires_at: int | None
+    branch: int
+    depth: int
+
+
+class InsertTodoList(NamedTuple):
+    turn: int
+    execution: int
+    number: int
+    items: str
+
+
+class InsertAlias(NamedTuple):
+    kind: str
+    alias: str
+    target: str
+
+
+class InsertQueueEntry(NamedTuple):
+    number: int
+    turn_id: str
+    mode: str
+    input: str
+    queued_at: int
+
+
+class InsertBlob(NamedTuple):
+    """Written unless the session has it already."""
+
+    hash: str
+    body: str
+
+
+class MoveTurn(NamedTuple):
+    """A trigger of the machine on the stored row: wins only from the state it starts in (T2)."""
+
+    state: str
+    number: int
+    from_state: str
+
+
+class EndTurn(NamedTuple):
+    state: str
+    ended_at: int
+    error: str | None
+    limit_name: str | None
+    input: int | None
+    output: int | None
+    cache_read: int | None
+    cache_write: int | None
+    cost: str | None
+    number: int
+    from_state: str
+
+
+class EndStep(NamedTuple):
+    state: str
+    completed_at: int
+    first_token_ms: int | None
+    answer_id: str | None
+    answer_chars: int | None
+    number: int
+
+
+class MoveExecution(NamedTuple):
+    status: str
+    duration_ms: int | None
+    number: int
+
+
+class EndLlmCall(NamedTuple):
+    status: str
+    duration_ms: int | None
+    first_token_ms: int | None
+    attempts: int | None
+    request_chars: int | None
+    prompt_hash: str | None
+    tools_hash: str | None
+    finish_reason: str | None
+    input: int | None
+    output: int | None
+    cache_read: int | None
+    cache_write: int | None
+    cost: str | None
+    error: str | None
+    checkpoint: str | None
+    id: str
+
+
+class CheckpointLlmCall(NamedTuple):
+    """The text of an open stream so far (T30)."""
+
+    checkpoint: str
+    id: str
+
+
+class StartToolCall(NamedTuple):
+    status: str
+    started_at: int
+    execution: int
+    id: str
+    from_status: str
+
+
+class EndToolCall(NamedTuple):
+    """`from_status` keeps a settled call settled: its result is recorded once."""
+
+    status: str
+    duration_ms: int | None
+    ok: int
+    result_id: str
+    full_result: str | None
+    altered: int
+    execution: int
+    id: str
+    from_status: str
+
+
+class MoveQuestion(NamedTuple):
+    """Exactly one answer wins (C29)."""
+
+    state: str
+    execution: int
+    call_id: str
+    from_state: str
+
+
+Row = (
+    InsertTurn
+    | InsertStep
+    | InsertExecution
+    | InsertBranch
+    | InsertMessage
+    | InsertLlmCall
+    | InsertToolCall
+    | InsertQuestion
+    | InsertTodoList
+    | InsertAlias
+    | InsertQueueEntry
+    | InsertBlob
+    | MoveTurn
+    | EndTurn
+    | EndStep
+    | MoveExecution
+    | EndLlmCall
+    | CheckpointLlmCall
+    | StartToolCall
+    | EndToolCall
+    | MoveQuestion
+)
+
+INSERTS: dict[type[Any], str] = {
+    InsertTurn: "turn",
+    InsertStep: "step",
+    InsertExecution: "execution",
+    InsertBranch: "branch",
+    InsertMessage: "message",
+    InsertLlmCall: "llm_call",
+    InsertToolCall: "tool_call",
+    InsertQuestion: "question",
+    InsertTodoList: "todo_list",
+    InsertAlias: "alias",
+    InsertQueueEntry: "queue_entry",
+    InsertBlob: "blob",
+}
+KEPT_WHEN_PRESENT = frozenset({InsertBlob})
+
+# table, columns of the WHERE clause; a field `from_x` is compared with column `x`
+UPDATES: dict[type[Any], tuple[str, tuple[str, ...]]] = {
+    MoveTurn: ("turn", ("number", "from_state")),
+    EndTurn: ("turn", ("number", "from_state")),
+    EndStep: ("step", ("number",)),
+    MoveExecution: ("execution", ("number",)),
+    EndLlmCall: ("llm_call", ("id",)),
+    CheckpointLlmCall: ("llm_call", ("id",)),
+    StartToolCall: ("tool_call", ("execution", "id", "from_status")),
+    EndToolCall: ("tool_call", ("execution", "id", "from_status")),
+    MoveQuestion: ("question", ("execution", "call_id", "from_state")),
+}
+
+
+def message_row(
+    message: Message, branch: int, depth: int, turn: int, execution: int, copied_from: str | None = None
+) -> InsertMessage:
+    """A message at its place; a copy leaves its content to the original (X18)."""
+    content = message.content if copied_from is None else None
+    return InsertMessage(
+        branch,
+        depth,
+        message.id,
+        message.role,
+        turn,
+        execution,
+        content if isinstance(content, str) else None,
+        dumps(content) if isinstance(content, list) else None,
+        dumps([[call.id, call.name, call.arguments] for call in message.tool_calls]) if message.tool_calls else None,
+        message.tool_call_id,
+        message.name,
+        dumps(message.provider) if message.provider else None,
+        int(message.hidden),
+        copied_from,
+    )
+
+
+def message_of(row: Sequence[Any]) -> Message:
+    """The message of `id, role, content, parts, calls, call_id, name, provider, hidden` as selected."""
+    id_, role, content, parts, calls, call_id, name, provider, hidden = row
+    body: Content = json.loads(parts) if parts is not None else content
+    return Message(
+        id_,
+        role,
+        body,
+        tuple(ToolCall(*call) for call in json.loads(calls)) if calls is not None else (),
+        call_id,
+        name,
+        json.loads(provider) if provider is not None else None,
+        bool(hidden),
+    )
