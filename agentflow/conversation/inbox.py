@@ -1,0 +1,221 @@
+"""The inputs a session takes: typed, and read from their wire shape or refused (C7, C8, C23).
+
+    client.message   one user message at the head
+    client.append    several messages at the head
+    client.messages  the client's whole view, merged into the tree
+    head.move        the head goes exactly there
+    ask_user.answer  a pending question, answered by the id of its call
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any, ClassVar, Literal
+
+from agentflow.conversation import wire
+from agentflow.message import Message
+
+Queue = bool | Literal["merge"]
+Answers = str | dict[str, list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """What the client says beside its messages: kept with the turn, handed to worker, hooks and flows (C8)."""
+
+    state: Any = None
+    context: list[Any] = field(default_factory=list)
+    forwarded_props: Any = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """`{state?, context?, forwarded_props?}`, absent fields left out."""
+        return _said(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Input:
+    """What every input may carry (C8).
+
+    `turn_id` is the idempotency key. `stream` null leaves the choice to whoever runs the turn. `inputs` are values
+    for the agent's declared inputs, for this request.
+    """
+
+    type: ClassVar[str]
+
+    agent_id: str | None = None
+    turn_id: str | None = None
+    stream: bool | None = None
+    client: Client = field(default_factory=Client)
+    inputs: dict[str, Any] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The wire shape; fields that say nothing are left out. `parse_input` reads it back to an equal input."""
+        return {"type": self.type} | _said(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientMessage(Input):
+    """One user message, composed against the path when it is delivered (C7)."""
+
+    type: ClassVar[str] = "client.message"
+
+    message: Message
+    interrupt: bool = False
+    queue: Queue = False
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        return (self.message,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientAppend(Input):
+    """Messages of any role, appended at the head, never branching (C7)."""
+
+    type: ClassVar[str] = "client.append"
+
+    messages: tuple[Message, ...]
+    interrupt: bool = False
+    queue: Queue = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientMessages(Input):
+    """The client's full view of the conversation (C9)."""
+
+    type: ClassVar[str] = "client.messages"
+
+    messages: tuple[Message, ...]
+    interrupt: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeadMove(Input):
+    """Moves the head and runs no turn."""
+
+    type: ClassVar[str] = "head.move"
+
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskUserAnswer(Input):
+    """Answers by header, each a list of labels or free texts, or one plain text (C29, T19)."""
+
+    type: ClassVar[str] = "ask_user.answer"
+
+    tool_call_id: str
+    answers: Answers
+
+
+KINDS: dict[str, type[Input]] = {
+    kind.type: kind for kind in (ClientMessage, ClientAppend, ClientMessages, HeadMove, AskUserAnswer)
+}
+
+
+def parse_input(raw: Mapping[str, Any] | Input) -> Input:
+    """The input, typed, with texts sanitised. Raises `InvalidInput` naming the field (C7, C8, C23)."""
+    if isinstance(raw, Input):
+        raw = raw.as_dict()
+    if not isinstance(raw, Mapping):
+        wire.refuse("input", f"must be an object, not {wire.kind_of(raw)}.")
+    kind = _kind(raw.get("type"))
+    known = [part.name for part in fields(kind)]
+    if raw.get("queue") and "queue" not in known:
+        wire.refuse("queue", f"{kind.type} cannot be queued; only client.message and client.append can (C23).")
+    wire.no_unknown(raw, ["type", *known], "")
+    given = {name: _READERS[name](raw.get(name), name) for name in known}
+    if kind is ClientMessage and (role := given["message"].role) != "user":
+        wire.refuse("message.role", f"must be user, not {role}; client.append takes other roles.")
+    return kind(**given)
+
+
+def _kind(name: Any) -> type[Input]:
+    if not isinstance(name, str) or name not in KINDS:
+        wire.refuse("type", f"must be one of {', '.join(KINDS)}, not {wire.shown(name)}.")
+    return KINDS[name]
+
+
+def _said(given: Client | Input) -> dict[str, Any]:
+    """The fields that differ from their default."""
+    return {
+        part.name: _wire(value) for part in fields(given) if (value := getattr(given, part.name)) != _default(part)
+    }
+
+
+def _default(part: Field[Any]) -> Any:
+    return part.default if part.default_factory is MISSING else part.default_factory()
+
+
+def _wire(value: Any) -> Any:
+    if isinstance(value, Message):
+        return {name: item for name, item in value.as_dict().items() if (name, item) != ("id", "")}
+    if isinstance(value, tuple):
+        return [_wire(item) for item in value]
+    return value.as_dict() if isinstance(value, Client) else value
+
+
+def _message(value: Any, name: str) -> Message:
+    if value is None:
+        wire.refuse(name, "is required.")
+    return wire.message_of(value, name)
+
+
+def _flag(value: Any, name: str) -> bool:
+    return wire.optional_bool(value, name) or False
+
+
+def _queue(value: Any, name: str) -> Queue:
+    if isinstance(value, str) and value == "merge":
+        return "merge"
+    if value is not None and not isinstance(value, bool):
+        wire.refuse(name, f"must be true, false or 'merge', not {wire.shown(value)}.")
+    return value or False
+
+
+def _client(value: Any, name: str) -> Client:
+    if value is None:
+        return Client()
+    if isinstance(value, Client):
+        value = value.as_dict()
+    given = wire.json_object(value, name, 2)
+    wire.no_unknown(given, [part.name for part in fields(Client)], name)
+    context = given.get("context")
+    if context is not None and not isinstance(context, list):
+        wire.refuse(f"{name}.context", f"must be a list, not {wire.kind_of(context)}.")
+    return Client(given.get("state"), context or [], given.get("forwarded_props"))
+
+
+def _inputs(value: Any, name: str) -> dict[str, Any]:
+    return {} if value is None else wire.json_object(value, name, 2)
+
+
+def _answers(value: Any, name: str) -> Answers:
+    if isinstance(value, str):
+        return wire.json_value(value, name, 2)  # type: ignore[no-any-return]  # a string stays one
+    given = wire.json_object(value, name, 2)
+    return {header: _labels(answer, f"{name}.{header}") for header, answer in given.items()}
+
+
+def _labels(value: Any, name: str) -> list[str]:
+    labels = [value] if isinstance(value, str) else value
+    if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
+        wire.refuse(name, "must be a text or a list of texts.")
+    return labels
+
+
+_READERS: dict[str, Callable[[Any, str], Any]] = {
+    "agent_id": wire.optional_id,
+    "turn_id": wire.optional_id,
+    "stream": wire.optional_bool,
+    "interrupt": _flag,
+    "queue": _queue,
+    "client": _client,
+    "inputs": _inputs,
+    "message": _message,
+    "messages": wire.messages_of,
+    "message_id": wire.required_id,
+    "tool_call_id": wire.required_id,
+    "answers": _answers,
+}

@@ -1,0 +1,298 @@
+"""Merging what a client sends into the tree (C9–C17): what is written, and where the head stands after it.
+
+Pure: `Known` answers what the session has recorded, `new_id` mints ids, the outcome is a `Merge`; nothing is written
+here, so it can run again at delivery. A view is walked once: while its messages are recorded the cursor follows
+them, the first that is not starts the news, and the news are written as one chain under the cursor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from typing import NoReturn, Protocol
+
+from agentflow.clock import NewId
+from agentflow.conversation.tree import Branches, Node, Path
+from agentflow.errors import InvalidInput
+from agentflow.message import Message, Role, text_of
+
+NOT_RUN = "not run on this branch"
+
+
+class Known(Protocol):
+    """What the session has recorded. Asked a constant number of times for each input, in bulk."""
+
+    @property
+    def branches(self) -> Branches:
+        """At least the branches of the nodes returned, and their ancestors."""
+        ...
+
+    def nodes(self, ids: Collection[str]) -> Mapping[str, Node]:
+        """By the id asked for, which may be an alias (C26); ids that are not recorded are left out (C9)."""
+        ...
+
+    def results(self, call_ids: Collection[str]) -> Mapping[str, Sequence[Node]]:
+        """The recorded results of each call, copies included, oldest first; calls without one are left out."""
+        ...
+
+    def copies(self, original: str) -> Sequence[Node]:
+        """The nodes with this `copied_from`, oldest first."""
+        ...
+
+    def exchange(self, node: Node) -> Sequence[Node]:
+        """From the assistant message with calls down to this node, which is that message or one of its results."""
+        ...
+
+    def paused(self, node: Node) -> bool:
+        """Whether a turn waits at this node for the answer to its question (C27)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A node to record: a new message, or a copy, which keeps content and turn of its original (C10).
+
+    Exactly one of `message` and `original` is given; a message has this same `id`.
+    """
+
+    id: str
+    message: Message | None = None
+    original: Node | None = None
+
+    @property
+    def copied_from(self) -> str | None:
+        return self.original.original if self.original else None
+
+    @property
+    def turn(self) -> int | None:
+        """The turn a copy keeps; null = the turn that writes."""
+        return self.original.turn if self.original else None
+
+    @property
+    def role(self) -> Role:
+        return self._either.role
+
+    @property
+    def tool_call_id(self) -> str | None:
+        return self._either.tool_call_id
+
+    @property
+    def calls(self) -> tuple[str, ...]:
+        either = self._either
+        return either.calls if isinstance(either, Node) else tuple(call.id for call in either.tool_calls)
+
+    @property
+    def _either(self) -> Message | Node:
+        either = self.message or self.original
+        assert either is not None
+        return either
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """What an input does to the tree.
+
+    In this order: when `head_moved`, the head moves to `cursor` (`head.moved`); then `writes` are recorded as one
+    chain under it; the head is then `head`. `news` are the messages as delivered, their ids given: the trigger's
+    `messages` are the view up to `new_from`, or the path, and then these (C12). When `paused`, nothing is written:
+    the news are the `answer` to the question at the cursor, without news it stays pending (C26, C27).
+    """
+
+    writes: tuple[Write, ...]
+    cursor: Node | None
+    head: str | None
+    head_moved: bool
+    new_from: int
+    news: tuple[Message, ...]
+    paused: bool = False
+
+    @property
+    def answer(self) -> str | None:
+        """The texts that answer the question, joined by newlines (C26)."""
+        return "\n".join(text_of(message.content) for message in self.news) if self.paused and self.news else None
+
+
+def merge(known: Known, head: Node | None, view: Sequence[Message], new_id: NewId) -> Merge:
+    """Merge a client's full view (C9–C17). `head` is the active leaf, null for an empty path.
+
+    Raises `InvalidInput` when the path would stay empty (C14), when the news split an exchange (C16), or when they
+    meet a pending question with other roles than user (C27).
+    """
+    recorded = _Recorded(known, head, view)
+    cursor, new_from = recorded.walk(view) if view else (head, 0)
+    if cursor is not None and new_from < len(view):
+        cursor = recorded.copy_meant(cursor)
+    return _compose(recorded, cursor, new_from, view[new_from:], new_id)
+
+
+def append(known: Known, head: Node | None, messages: Sequence[Message], new_id: NewId) -> Merge:
+    """Compose `client.message` or `client.append` against the path that ends in `head` (C7, C12).
+
+    What is recorded anywhere in the session is dropped. Raises `InvalidInput` as `merge` does.
+    """
+    recorded = _Recorded(known, head, messages)
+    return _compose(recorded, head, head.place.depth if head else 0, recorded.unknown(messages), new_id)
+
+
+class _Recorded:
+    """One input against the tree: what of it is recorded, looked up in bulk."""
+
+    def __init__(self, known: Known, head: Node | None, messages: Sequence[Message]) -> None:
+        self.known = known
+        self.head = head
+        self.active = Path.to(known.branches, head.place if head else None)
+        self._nodes = known.nodes({message.id for message in messages if message.id})
+        self._results = self.results(
+            {m.tool_call_id for m in messages if m.role == "tool" and m.tool_call_id and m.id not in self._nodes}
+        )
+
+    def results(self, call_ids: Collection[str]) -> Mapping[str, Sequence[Node]]:
+        return self.known.results(call_ids) if call_ids else {}
+
+    def node(self, message: Message, after: Node | None, asked: Collection[str] = ()) -> Node | None:
+        """The node this message is: by its id (C9), else a tool message by the call it answers (C16).
+
+        `after` is the node before it. A call `asked` by a new message of the same input has its result there too:
+        clients that number their calls afresh must not get an old result in place of theirs.
+        """
+        node = self._nodes.get(message.id)
+        if node is None and message.role == "tool" and message.tool_call_id not in asked:
+            return self.meant(self._results.get(message.tool_call_id or "", ()), after)
+        return node
+
+    def meant(self, results: Sequence[Node], after: Node | None) -> Node | None:
+        """Of several results of one call, the next one on the active path, else the oldest (C16)."""
+        active = [node for node in results if node.place in self.active]
+        below = [node for node in active if after is None or node.place.depth > after.place.depth]
+        return next(iter([*below, *reversed(active), *results]), None)
+
+    def walk(self, view: Sequence[Message]) -> tuple[Node | None, int]:
+        """The last node of the recorded prefix, and the index of the first message after it (C10, C14)."""
+        cursor: Node | None = None
+        for index, message in enumerate(view):
+            node = self.node(message, cursor)
+            if node is None:
+                return cursor, index
+            cursor = node
+        return cursor, len(view)
+
+    def copy_meant(self, cursor: Node) -> Node:
+        """The copy of the cursor on the active path, when only the copy lies there (C15)."""
+        if cursor.place in self.active:
+            return cursor
+        copies = [node for node in self.known.copies(cursor.original) if node.place in self.active]
+        return copies[-1] if copies else cursor
+
+    def unknown(self, messages: Sequence[Message]) -> list[Message]:
+        """The messages that are not recorded yet (C7)."""
+        asked: set[str] = set()
+        unknown = []
+        for message in messages:
+            if self.node(message, self.head, asked) is None:
+                asked.update(call.id for call in message.tool_calls)
+                unknown.append(message)
+        return unknown
+
+    def writes(self, news: Sequence[Message], cursor: Node | None, new_id: NewId) -> list[Write]:
+        """Every message of the news: a recorded one as a copy, a repeated new id under a fresh one (C10)."""
+        asked: set[str] = set()
+        used: set[str] = set()
+        writes = []
+        for message in news:
+            original = self.node(message, cursor, asked)
+            if original is not None:
+                cursor = original
+                writes.append(Write(new_id(), original=original))
+                continue
+            named = _named(message, message.id if message.id and message.id not in used else new_id())
+            used.add(named.id)
+            asked.update(call.id for call in message.tool_calls)
+            writes.append(Write(named.id, named))
+        return writes
+
+
+def _compose(
+    recorded: _Recorded, cursor: Node | None, new_from: int, news: Sequence[Message], new_id: NewId
+) -> Merge:
+    writes = recorded.writes(news, cursor, new_id)
+    delivered = tuple([_named(message, write.id) for message, write in zip(news, writes, strict=True)])
+    moves = cursor is not None and (recorded.head is None or cursor.id != recorded.head.id)
+    if cursor is not None and recorded.known.paused(cursor):
+        _refuse_other_roles(delivered)
+        return Merge((), cursor, cursor.id, moves, new_from, delivered, paused=True)
+    if cursor is None and not writes:
+        raise InvalidInput("Nothing to answer: the conversation is empty and the input adds no message to it.")
+    completed, still_open = _complete(recorded, cursor, writes, new_id)
+    _refuse_split(still_open, writes)
+    chain = (*completed, *writes)
+    head = chain[-1].id if chain else cursor.id if cursor else None
+    return Merge(chain, cursor, head, moves and not writes, new_from, delivered)
+
+
+def _complete(
+    recorded: _Recorded, cursor: Node | None, writes: Sequence[Write], new_id: NewId
+) -> tuple[list[Write], list[str]]:
+    """The results that are missing when the cursor lies inside an exchange, and the calls that the news answer (C16).
+
+    Also without news: the turn that follows reads the path, and a model accepts only whole exchanges.
+    """
+    if cursor is None or not (cursor.calls or cursor.role == "tool"):
+        return [], []
+    asking, *results = recorded.known.exchange(cursor)
+    answered = {node.tool_call_id for node in results}
+    given = {write.tool_call_id for write in takewhile(lambda write: write.role == "tool", writes)}
+    unanswered = [call for call in asking.calls if call not in answered]
+    missing = [call for call in unanswered if call not in given]
+    found = recorded.results(missing)
+    completed = [_result(recorded, asking, call, found.get(call, ()), new_id()) for call in missing]
+    return completed, [call for call in unanswered if call in given]
+
+
+def _result(recorded: _Recorded, asking: Node, call: str, candidates: Sequence[Node], identifier: str) -> Write:
+    branches = recorded.known.branches
+    own = [node for node in candidates if asking.place in Path.to(branches, node.place)]
+    original = recorded.meant(own, asking)
+    if original is not None:
+        return Write(identifier, original=original)
+    return Write(identifier, Message(identifier, "tool", NOT_RUN, tool_call_id=call))
+
+
+def _named(message: Message, identifier: str) -> Message:
+    return message if message.id == identifier else replace(message, id=identifier)
+
+
+def _refuse_other_roles(news: Iterable[Message]) -> None:
+    for message in news:
+        if message.role != "user":
+            raise InvalidInput(
+                f"A question is pending here and only user messages can answer it, not one of role {message.role}. "
+                "Answer it or stop the turn first.",
+                detail={"role": message.role},
+            )
+
+
+def _refuse_split(still_open: Iterable[str], writes: Iterable[Write]) -> None:
+    """Refuse news that leave a call without its result, or a result without its call (C16)."""
+    pending = set(still_open)
+    for write in writes:
+        if write.role != "tool":
+            _refuse_open(pending)
+            pending = set(write.calls)
+        elif write.tool_call_id in pending:
+            pending.discard(write.tool_call_id)
+        else:
+            _refuse(write.tool_call_id, "has a result here that no call before it asks for, or already has one")
+    _refuse_open(pending)
+
+
+def _refuse_open(pending: Collection[str]) -> None:
+    if pending:
+        _refuse(min(pending), "has no result directly after the message that makes it")
+
+
+def _refuse(call: str | None, what: str) -> NoReturn:
+    raise InvalidInput(
+        f"The tool call '{call}' {what}; send each call together with exactly one result.",
+        detail={"tool_call_id": call},
+    )

@@ -1,0 +1,247 @@
+"""Messages and other JSON as clients send them: refused with the field's name, made storable, typed.
+
+Every refusal is an `InvalidInput` whose sentence begins with the field's path and whose detail is `{"field": path}`.
+Texts are sanitised before they are judged (T43).
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NoReturn, get_args
+
+from agentflow.errors import InvalidInput
+from agentflow.message import Content, Message, Role, ToolCall
+from agentflow.text import preview, sanitise
+
+MAX_LEVELS = 64  # of nesting, the input itself being the first (C7)
+MAX_ID = 200  # characters
+MAX_SHOWN = 40  # characters of what was sent, in a sentence about it
+
+ROLES: tuple[Role, ...] = get_args(Role)
+MESSAGE_FIELDS = ("id", "role", "content", "tool_calls", "tool_call_id", "name", "hidden")
+_MESSAGE_FIELDS = frozenset(MESSAGE_FIELDS)
+CALL_FIELDS = ("id", "name", "arguments")
+OPENAI_CALL_FIELDS = ("id", "type", "function", "index")
+FUNCTION_FIELDS = ("name", "arguments")
+
+
+def refuse(field: str, what: str) -> NoReturn:
+    raise InvalidInput(f"{field}: {what}", detail={"field": field})
+
+
+def no_unknown(given: Iterable[Any], known: Collection[str], where: str) -> None:
+    """Refuse the first field that is not known, naming the one that was probably meant (C7)."""
+    for name in given:
+        if name not in known:
+            meant = difflib.get_close_matches(_snake(str(name)), known, n=1)
+            hint = f"did you mean '{meant[0]}'?" if meant else f"known are {', '.join(known)}."
+            field = preview(sanitise(str(name)), MAX_SHOWN)
+            refuse(f"{where}.{field}" if where else field, f"unknown field; {hint}")
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{char.lower()}" if char.isupper() else char for char in name[:MAX_SHOWN])
+
+
+def optional_id(value: Any, field: str) -> str | None:
+    """An id of 1 to 200 characters; null and `""` mean none (C3)."""
+    if value is None or value == "":
+        return None
+    if not isinstance(value, str):
+        refuse(field, f"must be a string, not {kind_of(value)}.")
+    if len(value) > MAX_ID:
+        refuse(field, f"must have at most {MAX_ID} characters, it has {len(value)}.")
+    return sanitise(value) or None
+
+
+def required_id(value: Any, field: str) -> str:
+    identifier = optional_id(value, field)
+    if identifier is None:
+        refuse(field, "is required.")
+    return identifier
+
+
+def optional_bool(value: Any, field: str) -> bool | None:
+    if value is not None and value is not True and value is not False:
+        refuse(field, f"must be true or false, not {kind_of(value)}.")
+    return value
+
+
+def json_value(value: Any, field: str, level: int) -> Any:
+    """The JSON value with its strings sanitised; `level` is its own depth in the input.
+
+    Refused: values JSON does not have, and more than 64 levels of nesting (C7).
+    """
+    if isinstance(value, str):
+        return sanitise(value)
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else refuse(field, f"{value} is not a JSON number.")
+    if level > MAX_LEVELS:
+        refuse(field, f"is nested too deeply; an input may have {MAX_LEVELS} levels.")
+    if isinstance(value, Mapping):
+        return {_key(key, field): json_value(item, f"{field}.{key}", level + 1) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_value(item, f"{field}[{index}]", level + 1) for index, item in enumerate(value)]
+    refuse(field, f"must be JSON, not {kind_of(value)}.")
+
+
+def json_object(value: Any, field: str, level: int) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        refuse(field, f"must be an object, not {kind_of(value)}.")
+    cleaned: dict[str, Any] = json_value(value, field, level)
+    return cleaned
+
+
+def _key(key: Any, field: str) -> str:
+    if not isinstance(key, str):
+        refuse(field, f"has {kind_of(key)} as a key; keys must be strings.")
+    return sanitise(key)
+
+
+def kind_of(value: Any) -> str:
+    """What a person would call this value in JSON."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    names: tuple[tuple[Any, str], ...] = (
+        (str, "a string"), (int | float, "a number"), (Mapping, "an object"), (list | tuple, "a list"),
+    )
+    return next((name for kind, name in names if isinstance(value, kind)), f"a {type(value).__name__}")
+
+
+def shown(value: Any) -> str:
+    """A value in a sentence: a string as it is, anything else by its kind."""
+    return repr(preview(sanitise(value), MAX_SHOWN)) if isinstance(value, str) else kind_of(value)
+
+
+def messages_of(value: Any, field: str) -> tuple[Message, ...]:
+    if not isinstance(value, list | tuple):
+        refuse(field, f"must be a list of messages, not {kind_of(value)}.")
+    return tuple([message_of(item, f"{field}[{index}]", level=3) for index, item in enumerate(value)])
+
+
+def message_of(value: Any, field: str, level: int = 2) -> Message:
+    """One message in wire shape (C1), or a `Message`; without an id it gets `""` here and a minted one later (C3).
+
+    `level` is the message's own depth in the input.
+    """
+    if isinstance(value, Message):
+        value = value.as_dict()
+    if not isinstance(value, Mapping):
+        refuse(field, f"must be an object, not {kind_of(value)}.")
+    if not value.keys() <= _MESSAGE_FIELDS:
+        no_unknown(value, MESSAGE_FIELDS, field)
+    get = value.get
+    role = get("role")
+    if role not in ROLES:
+        refuse(f"{field}.role", f"must be one of {', '.join(ROLES)}, not {shown(role)}.")
+    content = _content(get("content"), f"{field}.content", level + 1)
+    if role == "user" and is_blank(content):
+        refuse(f"{field}.content", "a user message needs text or parts.")
+    calls = get("tool_calls")
+    return Message(
+        optional_id(get("id"), f"{field}.id") or "",
+        role,
+        content,
+        _calls(calls, role, f"{field}.tool_calls", level + 1) if calls else (),
+        _answered(get("tool_call_id"), role, f"{field}.tool_call_id"),
+        _name(get("name"), f"{field}.name"),
+        hidden=optional_bool(get("hidden"), f"{field}.hidden") or False,
+    )
+
+
+def is_blank(content: Content) -> bool:
+    """Neither text nor any other part: whitespace is no text (C7)."""
+    if isinstance(content, list):
+        return all(part["type"] == "text" and not part["text"].strip() for part in content)
+    return not (content and content.strip())
+
+
+def _content(value: Any, field: str, level: int) -> Content:
+    if isinstance(value, str):
+        return sanitise(value)
+    if value is None:
+        return None
+    if not isinstance(value, list | tuple):
+        refuse(field, f"must be text or a list of parts, not {kind_of(value)}.")
+    return [_part(part, f"{field}[{index}]", level + 1) for index, part in enumerate(value)]
+
+
+def _part(value: Any, field: str, level: int) -> dict[str, Any]:
+    part = json_object(value, field, level)
+    kind = part.get("type")
+    if not isinstance(kind, str) or not kind:
+        refuse(f"{field}.type", "a content part needs a type, such as 'text'.")
+    if kind == "text" and not isinstance(part.get("text"), str):
+        refuse(f"{field}.text", f"must be a string, not {kind_of(part.get('text'))}.")
+    return part
+
+
+def _answered(value: Any, role: Role, field: str) -> str | None:
+    if role == "tool":
+        return required_id(value, field)
+    if value:
+        refuse(field, f"only a tool message answers a call, this one has the role {role}.")
+    return None
+
+
+def _name(value: Any, field: str) -> str | None:
+    if value is not None and not isinstance(value, str):
+        refuse(field, f"must be a string, not {kind_of(value)}.")
+    return sanitise(value) if value else None
+
+
+def _calls(value: Any, role: Role, field: str, level: int) -> tuple[ToolCall, ...]:
+    if not isinstance(value, list | tuple):
+        refuse(field, f"must be a list of calls, not {kind_of(value)}.")
+    if role != "assistant":
+        refuse(field, f"only an assistant message calls tools, this one has the role {role}.")
+    calls = tuple(_call(call, f"{field}[{index}]", level + 1) for index, call in enumerate(value))
+    _refuse_repeated([call.id for call in calls], field)
+    return calls
+
+
+def _refuse_repeated(ids: Sequence[str], field: str) -> None:
+    for index, identifier in enumerate(ids):
+        if identifier in ids[:index]:
+            refuse(f"{field}[{index}].id", f"the call id '{identifier}' is already used in this message.")
+
+
+def _call(value: Any, field: str, level: int) -> ToolCall:
+    """Ours, `{id, name, arguments}`, or OpenAI's, `{id, type, function: {name, arguments}}`."""
+    if not isinstance(value, Mapping):
+        refuse(field, f"must be an object, not {kind_of(value)}.")
+    identifier = required_id(value.get("id"), f"{field}.id")
+    if "function" not in value:
+        no_unknown(value, CALL_FIELDS, field)
+        return ToolCall(identifier, *_function(value, field, level))
+    no_unknown(value, OPENAI_CALL_FIELDS, field)
+    function, field = value["function"], f"{field}.function"
+    if not isinstance(function, Mapping):
+        refuse(field, f"must be an object, not {kind_of(function)}.")
+    no_unknown(function, FUNCTION_FIELDS, field)
+    return ToolCall(identifier, *_function(function, field, level + 1))
+
+
+def _function(value: Mapping[Any, Any], field: str, level: int) -> tuple[str, str]:
+    return (
+        required_id(value.get("name"), f"{field}.name"),
+        _arguments(value.get("arguments"), f"{field}.arguments", level + 1),
+    )
+
+
+def _arguments(value: Any, field: str, level: int) -> str:
+    """The raw text of a call's arguments; what it says is judged when the call is prepared (T13)."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return sanitise(value)
+    if not isinstance(value, Mapping):
+        refuse(field, f"must be a JSON text or an object, not {kind_of(value)}.")
+    return json.dumps(json_object(value, field, level), ensure_ascii=False)
