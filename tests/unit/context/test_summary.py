@@ -1,0 +1,122 @@
+"""X8, X13, X15, X18: the summary call and the message it becomes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agentflow.context.summary import DEFAULT_PROMPT, SummaryRequest, is_summary, summary_message, summary_request
+from agentflow.message import Message, ToolCall
+
+from .histories import asks, says, user
+
+
+def text(request: SummaryRequest) -> str:
+    return str(request.messages[1]["content"])
+
+
+def test_the_conversation_is_one_text_without_a_tool_call() -> None:
+    """X8, B22: nothing to pair, nothing to run."""
+    request = summary_request([user("u1", "weather in NYC?"), *asks("a1", 1, "Looking."), says("a2", "Sunny.")])
+    assert [set(message) for message in request.messages] == [{"role", "content"}] * 2
+    assert [message["role"] for message in request.messages] == ["system", "user"]
+    assert request.messages[0]["content"] == DEFAULT_PROMPT
+    assert text(request) == (
+        "<conversation>\n"
+        "[user]\nweather in NYC?\n\n"
+        '[assistant]\nLooking.\n[tool search] {"page": 0}\n[its result]\nxxxxxxxxxx\n\n'
+        "[assistant]\nSunny.\n"
+        "</conversation>\n\nWrite the summary now."
+    )
+
+
+def test_each_result_stands_under_its_call_whatever_order_they_came_in() -> None:
+    first, second = ToolCall("c1", "weather", '{"city": "NYC"}'), ToolCall("c2", "weather", '{"city": "LA"}')
+    came = [Message("r2", "tool", "Rain.", tool_call_id="c2"), Message("r1", "tool", "", tool_call_id="c1")]
+    request = summary_request([Message("a1", "assistant", None, tool_calls=(first, second)), *came])
+    assert request.entries == (
+        '[tool weather] {"city": "NYC"}\n[its result]\n(no output)\n'
+        '[tool weather] {"city": "LA"}\n[its result]\nRain.',
+    )
+
+
+def test_a_call_without_a_result_says_so() -> None:
+    request = summary_request(asks("a1", 1)[:1])
+    assert request.entries[0].endswith("[its result]\n(no result yet)")
+
+
+def test_a_strategy_may_bring_its_own_prompt() -> None:
+    """X13."""
+    assert summary_request([user("u1")], prompt="Three words.").messages[0]["content"] == "Three words."
+
+
+def test_an_earlier_summary_is_read_whole() -> None:
+    """X8, B23: however long, and apart from the conversation."""
+    known = "KIWI " + "k" * 50_000
+    request = summary_request([user("S", summary_message(known)), user("u1", "hello")])
+    assert text(request).startswith(f"<earlier_summary>\n{known}\n</earlier_summary>\n\n<conversation>\n[user]\nhello")
+    assert len(request.entries) == 1
+
+
+def test_a_fact_survives_three_summaries() -> None:
+    """B23, with a summarizer that copies every word in capitals."""
+    older = [user("u0", "The code word is KIWI."), says("a0")]
+    for number in range(3):
+        copied = " ".join(word for word in text(summary_request(older)).replace(".", " ").split() if word.isupper())
+        older = [user(f"S{number}", summary_message(copied)), user(f"u{number}"), says(f"a{number}")]
+    assert "KIWI" in str(older[0].content)
+
+
+def test_huge_texts_are_cut_with_a_notice_that_names_their_size() -> None:
+    """B18: 5 MB in a result, an argument or a message do not overflow the summary call."""
+    huge = "x" * 5_000_000
+    call = ToolCall("c1", "dump", huge)
+    messages = [user("u1", huge), Message("a1", "assistant", huge, tool_calls=(call,)),
+                Message("r1", "tool", huge, tool_call_id="c1")]
+    request = summary_request(messages)
+    assert request.chars < 50_000
+    assert text(request).count("the full text has 5000000 characters") == 4
+
+
+def test_what_is_no_text_leaves_its_type() -> None:
+    content: list[dict[str, Any]] = [
+        {"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": "data:..."}},
+    ]
+    assert summary_request([Message("u1", "user", content)]).entries == ("[user]\nWhat is this?\n[image_url]",)
+
+
+def test_the_work_of_the_current_turn_is_marked_as_such() -> None:
+    """X13, B24: the summarizer learns that the request exists, but never reads it."""
+    request = summary_request([user("u1")], asks("b1", 1))
+    assert request.entries[1] == "[From here on: work on the latest request. " \
+        "The request itself is kept word for word and not shown.]"
+    assert "tool search" in request.entries[2]
+
+
+def test_the_shorter_request_drops_the_oldest_half_and_keeps_the_earlier_summary() -> None:
+    """X15: once."""
+    older = [user("S", summary_message("KIWI")), *(user(f"u{n}", f"number {n:02}") for n in range(10))]
+    shorter = summary_request(older).shorter()
+    assert shorter is not None
+    assert shorter.entries == tuple(f"[user]\nnumber {n:02}" for n in range(5, 10))
+    assert shorter.earlier == "KIWI"
+    assert "did not fit and is missing" in text(shorter)
+    assert shorter.shorter() is None
+
+
+def test_one_entry_that_is_all_there_is_gets_halved() -> None:
+    """X15: an exchange is whole in the tree; in a text for the summarizer it may be cut."""
+    shorter = summary_request([user("u1", "y" * 10_000)]).shorter()
+    assert shorter is not None
+    assert len(shorter.entries[0]) <= 5_010
+    assert "cut: the full text has" in shorter.entries[0]
+
+
+def test_the_summary_message_says_what_it_is() -> None:
+    """X18: a user message which says that the earlier conversation was summarized."""
+    written = summary_message("  Sam logs naps.\n")
+    assert written.startswith("The earlier part of this conversation was summarized to make room.")
+    assert written.endswith(":\n\nSam logs naps.")
+    assert is_summary(user("S", written))
+    assert not is_summary(says("a", written))
+    assert not is_summary(user("u", "The earlier part was nice."))
+    assert not is_summary(Message("u", "user", [{"type": "text", "text": written}]))
