@@ -1,0 +1,87 @@
+"""The arguments of a tool call, from the text a model wrote to a JSON object (T13). Pure."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from agentflow.text import preview, sanitise, sanitise_json
+
+_NOTHING = ("", "null")
+
+
+def parse_arguments(raw: str) -> tuple[dict[str, Any], bool]:
+    """The object, and whether sanitising changed it (T43); `""`, `null` and `{}` mean none (T13).
+
+    Raises `ValueError` with a short complaint for anything but one JSON object: JSON that is cut, doubled or of
+    another kind, a key given twice, numbers JSON does not have.
+    """
+    text = sanitise(raw).strip()
+    if text in _NOTHING:
+        return {}, False
+    try:
+        parsed = _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not valid JSON: {error.msg} at character {error.pos}") from None
+    except RecursionError:
+        raise ValueError("not valid JSON: nested too deeply") from None
+    if not isinstance(parsed, dict):
+        raise ValueError(f"a JSON object is needed, this is {_kind(parsed)}")
+    clean: dict[str, Any] = sanitise_json(parsed) if "\\u" in text else parsed
+    return clean, clean != parsed or text != raw.strip()
+
+
+def _kind(value: Any) -> str:
+    kinds = {list: "an array", str: "a string", bool: "true or false"}
+    return kinds.get(type(value), "a number")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        keys = [key for key, _ in pairs]
+        repeated = next(key for number, key in enumerate(keys) if key in keys[:number])
+        raise ValueError(f"the key {preview(repeated)!r} is given twice")
+    return made
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"the number {preview(digits)} is too large")
+    return number
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_no_constant, parse_float=_finite)
+
+
+def refusal(name: str, complaint: str, given: str, parameters: Mapping[str, Any]) -> str:
+    """The error result of a call that does not run: what is wrong, what was given (bounded), what is expected."""
+    return (
+        f"Error: the arguments of '{name}' were not accepted, it did not run: {preview(complaint, 500)}\n"
+        f"Given: {preview(given)}\nParameters: {_summary(parameters)}"
+    )
+
+
+def _summary(parameters: Mapping[str, Any]) -> str:
+    required = parameters.get("required", ())
+    known = [
+        f"{name} ({_type(schema)}, {'required' if name in required else 'optional'})"
+        for name, schema in parameters.get("properties", {}).items()
+    ]
+    return preview(", ".join(known), 1000) or "none"
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    """A word for a parameter's type; references and unions are named as roughly as needed."""
+    if "enum" in schema:
+        return "one of " + "|".join(map(str, schema["enum"]))
+    if "anyOf" in schema:
+        return " or ".join(_type(option) for option in schema["anyOf"])
+    return str(schema.get("type", "object" if "$ref" in schema else "any"))

@@ -1,0 +1,190 @@
+"""A tool call in three steps: prepare (find, parse, check), execute (time-limited, isolated), finalize (cut).
+
+Nothing a model sends and nothing a flow does leaves here as an exception: it becomes an error result (T13, T14).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Any
+
+from agentflow.message import ToolCall
+from agentflow.text import cut_middle, preview
+from agentflow.tools.arguments import parse_arguments, refusal
+from agentflow.tools.context import FlowContext
+from agentflow.tools.flows import Flow
+from agentflow.tools.results import ToolResult, failure, refused, success
+from agentflow.tools.threads import FLOW_THREADS
+from agentflow.tools.tool import Tool
+
+_TIMEOUT = "timeout"
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A call that may run: the arguments as JSON, and as the function's own types.
+
+    `altered` says that sanitising changed the arguments (T43).
+    """
+
+    call: ToolCall
+    tool: Tool
+    arguments: dict[str, Any]
+    values: dict[str, Any]
+    altered: bool = False
+
+
+def prepare(call: ToolCall, tools: Mapping[str, Tool]) -> Prepared | ToolResult:
+    """The call ready to run, or the error result that stands for it (T13)."""
+    tool = tools.get(call.name)
+    if tool is None:
+        return _no_such_tool(call.name, tools)
+    try:
+        arguments, altered = parse_arguments(call.arguments)
+    except ValueError as error:
+        return _refused_arguments(tool, str(error), call.arguments)
+    return prepare_with(call, tool, arguments, altered=altered)
+
+
+def prepare_with(
+    call: ToolCall, tool: Tool, arguments: dict[str, Any], *, altered: bool = False
+) -> Prepared | ToolResult:
+    """The same for arguments that are an object already, such as those a hook changed (T36)."""
+    complaint = tool.complaint(arguments)
+    values = arguments
+    if complaint is None and tool.flow is not None:
+        try:
+            values = tool.flow.signature.convert(arguments)
+        except ValueError as error:
+            complaint = str(error)
+    if complaint is not None:
+        return _refused_arguments(tool, complaint, json.dumps(arguments, ensure_ascii=False))
+    return Prepared(call, tool, arguments, values, altered)
+
+
+def _no_such_tool(name: str, tools: Mapping[str, Tool]) -> ToolResult:
+    close = get_close_matches(name, tools, 1)
+    said = f"there is no tool '{preview(name, 100)}'" if name else "the call names no tool"
+    meant = f", did you mean '{close[0]}'?" if close else "."
+    return refused(f"{said}{meant} Tools: {', '.join(tools) or 'none'}.", "unknown_tool")
+
+
+def _refused_arguments(tool: Tool, complaint: str, given: str) -> ToolResult:
+    text = refusal(tool.name, complaint, given, tool.parameters)
+    return ToolResult(False, text, error_code="invalid_arguments")
+
+
+class _Run:
+    """What one execution and its flow share: where the result goes, and whether anybody still waits for it."""
+
+    __slots__ = ("abandoned", "future", "loop")
+
+    def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.future: asyncio.Future[ToolResult] = self.loop.create_future()
+        self.abandoned = False
+
+    def settle(self, result: ToolResult) -> None:
+        """The first result counts; a late one is dropped (T23)."""
+        if not self.future.done():
+            self.future.set_result(result)
+
+    def settle_from_thread(self, result: ToolResult) -> None:
+        try:
+            self.loop.call_soon_threadsafe(self.settle, result)
+        except RuntimeError:  # the loop was closed meanwhile: nobody waits
+            self.abandoned = True
+
+
+async def execute(prepared: Prepared, context: FlowContext) -> ToolResult:
+    """Run the flow of a prepared call; its result, or what it failed with, uncut (`finalize`).
+
+    Contract: raises nothing but its own cancellation, which cancels an async flow and leaves a sync one alone;
+    what either still returns is dropped. A sync flow runs on a daemon thread, an async one on the loop as its own
+    task, both with the caller's context variables; `context.cancelled()` turns true when nobody waits any more.
+    """
+    flow, seconds = prepared.tool.flow, prepared.tool.timeout_secs
+    if flow is None:
+        raise ValueError(f"'{prepared.tool.name}' is a built-in, it has no flow to execute")
+    run = _Run()
+    values = _with_context(flow, prepared.values, context, run)
+    cancel = (_start_task if flow.is_async else _start_thread)(flow, values, context, run)
+    timer = run.loop.call_later(seconds, _time_out, run, prepared.tool) if seconds else None
+    finished = False
+    try:
+        result = await run.future
+        finished = result.error_code != _TIMEOUT
+        return result
+    finally:
+        if timer is not None:
+            timer.cancel()
+        if not finished:
+            run.abandoned = True
+            cancel()
+
+
+def _time_out(run: _Run, tool: Tool) -> None:
+    sentence = f"'{tool.name}' did not finish within {tool.timeout_secs:g} seconds; it may still have had its effect"
+    run.settle(refused(sentence, _TIMEOUT))
+
+
+def _with_context(flow: Flow, values: dict[str, Any], context: FlowContext, run: _Run) -> dict[str, Any]:
+    if flow.context is None:
+        return values
+    stopped = context.cancelled
+    return {**values, flow.context: replace(context, cancelled=lambda: run.abandoned or stopped())}
+
+
+_abandoned_tasks: set[asyncio.Task[None]] = set()  # the loop itself holds its tasks only weakly
+
+
+def _start_task(flow: Flow, values: dict[str, Any], context: FlowContext, run: _Run) -> Callable[[], object]:
+    task = run.loop.create_task(_perform_async(flow, values, context, run))
+
+    def cancel() -> None:
+        _abandoned_tasks.add(task)
+        task.add_done_callback(_abandoned_tasks.discard)
+        task.cancel()
+
+    return cancel
+
+
+async def _perform_async(flow: Flow, values: dict[str, Any], context: FlowContext, run: _Run) -> None:
+    """Every exception ends here: one that left a task as SystemExit or KeyboardInterrupt would stop the loop."""
+    try:
+        value = flow.function(**values)
+        result = success(await value if isinstance(value, Awaitable) else value)
+    except BaseException as error:
+        result = _failed(flow, error, context, run)
+    run.settle(result)
+
+
+def _start_thread(flow: Flow, values: dict[str, Any], context: FlowContext, run: _Run) -> Callable[[], object]:
+    variables = contextvars.copy_context()
+
+    def job() -> None:
+        try:
+            result = success(variables.run(flow.function, **values))
+        except BaseException as error:
+            result = _failed(flow, error, context, run)
+        run.settle_from_thread(result)
+
+    FLOW_THREADS.run(job)
+    return lambda: None
+
+
+def _failed(flow: Flow, error: BaseException, context: FlowContext, run: _Run) -> ToolResult:
+    if not run.abandoned:
+        context.logger.warning("flow %s (%s) failed", flow.name, flow.where, exc_info=error)
+    return failure(error)
+
+
+def finalize(result: ToolResult, tool: Tool) -> ToolResult:
+    """The result with its text cut to the tool's `max_result_chars`, the whole text kept for the trace in `full`."""
+    text = cut_middle(result.text, tool.max_result_chars)
+    return result if text == result.text else replace(result, text=text, full=result.text)

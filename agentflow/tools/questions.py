@@ -1,0 +1,170 @@
+"""The questions of `ask_user`: which are allowed, and how their answers read to the model (T17, T19). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agentflow.errors import InvalidInput
+
+MAX_QUESTIONS = 4
+MAX_HEADER = 12
+MIN_OPTIONS, MAX_OPTIONS = 2, 4
+MAX_LABEL = 60
+
+NO_ANSWER = "(no answer)"
+NOT_ANSWERED_SEPARATELY = "(not answered separately)"
+
+Answer = str | Sequence[str] | None
+
+_MULTI_SELECT = ("multi_select", "multiSelect", "multiple")  # ours first; models know the others from elsewhere
+_QUESTION_KEYS = {"header", "question", "options", *_MULTI_SELECT}
+_OPTION_KEYS = {"label", "description"}
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    label: str
+    description: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question; without options it is open. Free text is always accepted as its answer."""
+
+    header: str
+    question: str
+    options: tuple[Option, ...] = ()
+    multi_select: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """The shape of events, status and store: an option without description has no such key."""
+        options = [
+            {"label": option.label, **({"description": option.description} if option.description else {})}
+            for option in self.options
+        ]
+        return {
+            "header": self.header,
+            "question": self.question,
+            "options": options,
+            "multi_select": self.multi_select,
+        }
+
+
+class _Violation(Exception):
+    """Ends a check with the sentence the model gets."""
+
+
+def check_questions(arguments: Mapping[str, Any]) -> tuple[Question, ...] | str:
+    """The questions of a call, or the complaint about the first that breaks a rule (T17)."""
+    try:
+        return _questions(arguments)
+    except _Violation as violation:
+        return str(violation)
+
+
+def _questions(arguments: Mapping[str, Any]) -> tuple[Question, ...]:
+    _known(arguments, {"questions"}, "the call")
+    items = arguments.get("questions")
+    if not isinstance(items, list) or not 1 <= len(items) <= MAX_QUESTIONS:
+        raise _Violation(f"questions: a list of 1 to {MAX_QUESTIONS} questions is needed")
+    questions = tuple(_question(item, f"questions.{number}") for number, item in enumerate(items))
+    _unique([question.header for question in questions], "header", "questions")
+    _unique([question.question for question in questions], "question", "questions")
+    return questions
+
+
+def _question(item: Any, at: str) -> Question:
+    _known(item, _QUESTION_KEYS, at)
+    options = item.get("options") or []
+    if not isinstance(options, list) or (options and not MIN_OPTIONS <= len(options) <= MAX_OPTIONS):
+        raise _Violation(f"{at}.options: none for an open question, or {MIN_OPTIONS} to {MAX_OPTIONS}")
+    question = Question(
+        header=_text(item, "header", at, MAX_HEADER),
+        question=_text(item, "question", at),
+        options=tuple(_option(option, f"{at}.options.{number}") for number, option in enumerate(options)),
+        multi_select=_multi_select(item, at),
+    )
+    _unique([option.label for option in question.options], "label", f"{at}.options")
+    return question
+
+
+def _option(item: Any, at: str) -> Option:
+    _known(item, _OPTION_KEYS, at)
+    description = item.get("description")
+    if description is not None and not isinstance(description, str):
+        raise _Violation(f"{at}.description: must be a text")
+    return Option(_text(item, "label", at, MAX_LABEL), description)
+
+
+def _multi_select(item: Mapping[str, Any], at: str) -> bool:
+    value = next((item[key] for key in _MULTI_SELECT if item.get(key) is not None), False)
+    if not isinstance(value, bool):
+        raise _Violation(f"{at}.multi_select: must be true or false")
+    return value
+
+
+def _known(item: Any, keys: set[str], at: str) -> None:
+    if not isinstance(item, Mapping):
+        raise _Violation(f"{at}: must be an object with {_listed(keys - set(_MULTI_SELECT[1:]))}")
+    if unknown := item.keys() - keys:
+        raise _Violation(f"{at}: unknown {_listed(unknown)}; known are {_listed(keys - set(_MULTI_SELECT[1:]))}")
+
+
+def _text(item: Mapping[str, Any], key: str, at: str, limit: int | None = None) -> str:
+    """A required text; headers and labels become part of one answer line, so they are made one line."""
+    value = item.get(key)
+    if not isinstance(value, str) or not value.strip():
+        raise _Violation(f"{at}.{key}: must be a text that is not empty")
+    if limit is None:
+        return value.strip()
+    line = _one_line(value)
+    if len(line) > limit:
+        raise _Violation(f"{at}.{key}: {len(line)} characters, at most {limit} are allowed")
+    return line
+
+
+def _unique(texts: Sequence[str], what: str, at: str) -> None:
+    repeated = next((text for number, text in enumerate(texts) if text in texts[:number]), None)
+    if repeated is not None:
+        raise _Violation(f"{at}: the {what} {repeated!r} is there twice")
+
+
+def _listed(keys: set[str]) -> str:
+    return ", ".join(f"'{key}'" for key in sorted(keys))
+
+
+def format_answers(questions: Sequence[Question], answers: Mapping[str, Answer] | str) -> str:
+    """The result of an answered `ask_user` call: one line per question, `<header>: <answer>` (T19).
+
+    `answers` is one text, or the answers by header, each a text or the chosen labels. A text whose every line
+    starts with a known `<header>:` is used as it is. Raises `InvalidInput` for a header that was not asked.
+    """
+    if isinstance(answers, str):
+        return _from_text(questions, answers)
+    headers = [question.header for question in questions]
+    if unknown := [header for header in answers if header not in headers]:
+        asked = ", ".join(map(repr, headers))
+        sentence = f"No question has the header {unknown[0]!r}; asked were {asked}."
+        raise InvalidInput(sentence, detail={"headers": headers})
+    return "\n".join(f"{header}: {_answer(answers.get(header))}" for header in headers)
+
+
+def _from_text(questions: Sequence[Question], text: str) -> str:
+    prefixes = tuple(f"{question.header}:" for question in questions)
+    lines = text.strip().splitlines()
+    if lines and all(line.startswith(prefixes) for line in lines):
+        return text.strip()
+    first, *others = questions
+    answered = f"{first.header}: {_answer(text)}"
+    return "\n".join([answered, *(f"{question.header}: {NOT_ANSWERED_SEPARATELY}" for question in others)])
+
+
+def _answer(answer: Answer) -> str:
+    parts = [answer] if isinstance(answer, str) else answer or ()
+    return ", ".join(line for line in map(_one_line, parts) if line) or NO_ANSWER
+
+
+def _one_line(text: str) -> str:
+    return " ".join(line.strip() for line in text.splitlines() if line.strip())
