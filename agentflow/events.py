@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from agentflow.clock import Instant, rfc3339
-from agentflow.message import Message, ToolCall, TurnState, text_of
+from agentflow.message import Message, ToolCall, TurnState, Usage, text_of
 
 # Logged: gapless `seq` from 1, in the transaction of what they tell. Rows hold ids; readers join the texts in (R3).
 SESSION_CREATED = "session.created"
@@ -119,6 +119,18 @@ def error(failure: dict[str, Any]) -> LogEntry:
     return LogEntry(ERROR, failure)
 
 
+def turn_completed(state: str, usage: Usage, failure: dict[str, Any] | None) -> LogEntry:
+    """`{state, usage, cost, error?}`, read back from the turn's row."""
+    full: dict[str, Any] = {
+        "state": state,
+        "usage": usage.as_dict(),
+        "cost": None if usage.cost is None else str(usage.cost),
+    }
+    if failure is not None:
+        full["error"] = failure
+    return LogEntry(TURN_COMPLETED, full)
+
+
 def done(
     turn_id: str,
     answer: str | None,
@@ -140,3 +152,13 @@ def done(
     if failure is not None:
         full["error"] = failure
     return LogEntry(DONE, full, str(step))
+
+
+def step_started(step: int) -> LogEntry:
+    """`{order}`."""
+    return plain(STEP_STARTED, {"order": step})
+
+
+def llm_call_requested(call_id: str, iteration: int, purpose: str, model: str) -> LogEntry:
+    """`{call_id, iteration, purpose, model}`."""
+    return plain(LLM_CALL_REQUESTED, {"call_id": call_id, "iteration": iteration, "purpose": purpose, "model": model})

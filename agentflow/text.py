@@ -10,7 +10,7 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 def sanitise(text: str) -> str:
     """The text with surrogate pairs joined, lone halves replaced by U+FFFD and NUL removed."""
-    if _UNSTORABLE.search(text) is None:
+    if (text.isascii() and "\x00" not in text) or _UNSTORABLE.search(text) is None:
         return text
     joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return joined.replace("\x00", "")
@@ -40,3 +40,25 @@ def cut_middle(text: str, limit: int) -> str:
     room = max(limit - len(notice), 0)
     head = room - room // 3
     return text[:head] + notice + (text[-(room - head) :] if room > head else "")
+
+
+class StreamSanitiser:
+    """`sanitise` over a text that comes in pieces: a pair split between two pieces is joined, not replaced."""
+
+    __slots__ = ("_held",)
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def feed(self, piece: str) -> str:
+        """The piece made storable; a high surrogate at its end waits for the next one."""
+        if self._held:
+            piece, self._held = self._held + piece, ""
+        if piece and "\ud800" <= piece[-1] <= "\udbff":
+            piece, self._held = piece[:-1], piece[-1]
+        return sanitise(piece)
+
+    def end(self) -> str:
+        """What was still held when the text ended."""
+        held, self._held = self._held, ""
+        return sanitise(held)

@@ -15,8 +15,11 @@ from agentflow.clock import Instant, NewId
 from agentflow.conversation.inbox import Input
 from agentflow.conversation.tree import Place
 from agentflow.events import Event, LogEntry
-from agentflow.message import Message, Usage
+from agentflow.message import Message, TurnState, Usage
 from agentflow.store.rows import Row
+
+Move = tuple[TurnState, TurnState]
+"""A trigger of the machine as the states `(from, to)` of its conditional update; the table itself is the turn's."""
 
 Alive = Callable[[str, Instant, str], bool]
 """`(owner, lease_until, turn_id) -> bool`: is the process that claimed this turn still running it (T27)."""
@@ -28,7 +31,8 @@ class Claim:
 
     `turn_id_given` is false when the id was minted here. `config` is `(hash, JSON text)` of the configuration in
     force (A7). `request` is what is kept of the request beside its messages, JSON. `call_model` is the model of the
-    first call, recorded as requested in the same commit (T11), or null when something comes before it.
+    first call, recorded as requested in the same commit (T11), or null when something comes before it. `begin` and
+    `repair` are the machine's moves that a claim can make (T2).
     """
 
     session_id: str
@@ -42,18 +46,20 @@ class Claim:
     lease_until: Instant
     alive: Alive
     new_id: NewId
+    begin: Move
+    repair: Move
     request: dict[str, Any] | None = None
     call_model: str | None = None
     environment: str = "production"
-    observability: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
     """A turn is running and ours. `head` is where the path ends now, `previous_head` where it ended before.
 
-    `call_id` names the first model call when the claim recorded it. `log` holds the entries of this commit, the
-    last of which has the sequence number `seq`.
+    `call_id` names the first model call when the claim recorded it. `log` holds the turn's entries of this commit,
+    the last of which has the sequence number `seq`; `repaired` holds those written just before for a turn that its
+    dead owner left (T30).
     """
 
     key: int
@@ -64,12 +70,14 @@ class Claimed:
     execution: int
     previous_head: Place | None
     head: Place | None
+    head_id: str | None
     branches: int
     messages: tuple[Message, ...]
     call_id: str | None
     seq: int
     log: tuple[LogEntry, ...]
     repaired_turn: str | None = None
+    repaired: tuple[LogEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +158,10 @@ class SessionRecord:
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """One step with its turn, all a `TurnResult` needs. `answer` is the text the user saw, null when there was none."""
+    """One step with its turn, all a `TurnResult` needs. `answer` is the text the user saw, null when there was none.
+
+    `done_seq` is the number of the turn's last `done` so far; only `Store.step` looks it up.
+    """
 
     number: int
     turn: int
@@ -165,6 +176,7 @@ class StepRecord:
     usage: Usage
     limit: str | None
     error: dict[str, Any] | None
+    done_seq: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,8 +208,12 @@ class Store(Protocol):
 
     async def end(self, write: End) -> Appended: ...
 
-    async def renew(self, owner: str, lease_until: Instant) -> None:
-        """Extend every lease of this owner in one update (T27)."""
+    async def renew(self, keys: Sequence[int], owner: str, lease_until: Instant) -> None:
+        """Extend the owner's leases on these sessions in one update (T27)."""
+        ...
+
+    async def stops(self, keys: Sequence[int]) -> list[str]:
+        """The turns that somebody asked to stop, among those running in these sessions (T23)."""
         ...
 
     async def session(self, session_id: str) -> SessionRecord | None: ...

@@ -27,6 +27,7 @@ class InsertTurn(NamedTuple):
     config_hash: str
     created_at: int
     request: str | None
+    after_seq: int
 
 
 class InsertStep(NamedTuple):

@@ -99,6 +99,7 @@ class Turn(Base, table=True):
     created_at: int = Field(sa_type=BigInteger)
     ended_at: int | None = _at()
     request: str | None = _text()
+    after_seq: int = 0
     error: str | None = _text()
     limit_name: str | None = _text()
     input: int | None = None

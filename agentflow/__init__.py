@@ -1,0 +1,84 @@
+"""agentflow runs conversations with LLM agents described by an agent.yaml.
+
+Everything public is here and is imported on first use, so that importing agentflow costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agentflow.errors import (
+        AgentflowError,
+        AgentNotFound,
+        ContextOverflow,
+        InvalidConfig,
+        InvalidInput,
+        LimitReached,
+        MessageNotFound,
+        ModelError,
+        NoPendingQuestion,
+        QuestionAlreadyAnswered,
+        SessionAgentMismatch,
+        SessionNotFound,
+        StaleOwner,
+        StoreError,
+        TurnAlreadyActive,
+    )
+    from agentflow.events import Event
+    from agentflow.runtime import Runtime, run_turn
+    from agentflow.tools.context import FlowContext
+    from agentflow.tools.flows import flow
+    from agentflow.turn.result import Receipt, TurnResult
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "agentflow.errors": (
+        "AgentNotFound", "AgentflowError", "ContextOverflow", "InvalidConfig", "InvalidInput", "LimitReached",
+        "MessageNotFound", "ModelError", "NoPendingQuestion", "QuestionAlreadyAnswered", "SessionAgentMismatch",
+        "SessionNotFound", "StaleOwner", "StoreError", "TurnAlreadyActive",
+    ),
+    "agentflow.events": ("Event",),
+    "agentflow.runtime": ("Runtime", "run_turn"),
+    "agentflow.tools.context": ("FlowContext",),
+    "agentflow.tools.flows": ("flow",),
+    "agentflow.turn.result": ("Receipt", "TurnResult"),
+}  # fmt: skip
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "AgentNotFound",
+    "AgentflowError",
+    "ContextOverflow",
+    "Event",
+    "FlowContext",
+    "InvalidConfig",
+    "InvalidInput",
+    "LimitReached",
+    "MessageNotFound",
+    "ModelError",
+    "NoPendingQuestion",
+    "QuestionAlreadyAnswered",
+    "Receipt",
+    "Runtime",
+    "SessionAgentMismatch",
+    "SessionNotFound",
+    "StaleOwner",
+    "StoreError",
+    "TurnAlreadyActive",
+    "TurnResult",
+    "__version__",
+    "flow",
+    "run_turn",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'agentflow' has no attribute {name!r}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value

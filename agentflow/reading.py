@@ -1,0 +1,240 @@
+"""What is read of sessions: status, transcript, tree, results, events. Nothing here writes (T29)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from agentflow import clock, events
+from agentflow.errors import InvalidInput, SessionNotFound
+from agentflow.events import Event
+from agentflow.message import TurnState, Usage
+from agentflow.store.protocol import SessionRecord, StepRecord, Store
+from agentflow.turn.feed import Feeds
+from agentflow.turn.owner import is_alive
+from agentflow.turn.result import TurnResult
+
+POLL_SECS = 0.25
+_PAGE = 500
+_ENDED = {TurnState.DONE, TurnState.FAILED, TurnState.ABORTED, TurnState.PAUSED_ASK_USER}
+
+
+class Reader:
+    """Reads of one store; live events come from the feeds of this process."""
+
+    def __init__(self, store: Store, feeds: Feeds) -> None:
+        self._store = store
+        self._feeds = feeds
+
+    async def record(self, session_id: str) -> SessionRecord:
+        """The session's row. Raises `SessionNotFound`."""
+        found = await self._store.session(session_id)
+        if found is None:
+            raise SessionNotFound(f"There is no session {session_id!r}.", detail={"session_id": session_id})
+        return found
+
+    async def status(self, session_id: str) -> dict[str, Any]:
+        return _status(await self.record(session_id))
+
+    async def sessions(self, *, agent: str | None, limit: int) -> list[dict[str, Any]]:
+        found = await self._store.sessions(agent=agent, limit=limit)
+        return [
+            {
+                **_status(record),
+                "name": record.name,
+                "outcome": record.outcome,
+                "created_at": clock.rfc3339(record.created_at),
+                "updated_at": clock.rfc3339(record.updated_at),
+                "turns": record.turns,
+            }
+            for record in found
+        ]
+
+    async def session(self, session_id: str) -> dict[str, Any]:
+        record = await self.record(session_id)
+        path = await self._store.path(record.key, record.head, lean_before=None)
+        steps = await self._store.steps(record.key)
+        return {
+            **_status(record),
+            "name": record.name,
+            "outcome": record.outcome,
+            "environment": record.environment,
+            "created_at": clock.rfc3339(record.created_at),
+            "updated_at": clock.rfc3339(record.updated_at),
+            "messages": [entry.message.as_dict() for entry in path],
+            "steps": [_step(step) for step in steps],
+            "totals": _totals(steps),
+        }
+
+    async def tree(self, session_id: str) -> dict[str, Any]:
+        tree = await self._store.tree((await self.record(session_id)).key)
+        return {
+            "head_id": tree.head_id,
+            "nodes": [
+                {
+                    "message": node.message.as_dict(),
+                    "parent_id": node.parent_id,
+                    "copied_from": node.copied_from,
+                    "turn_id": node.turn_id,
+                }
+                for node in tree.nodes
+            ],
+        }
+
+    async def result(self, session_id: str, turn_id: str) -> TurnResult | None:
+        """What the turn came to, null while somebody runs it. Raises `SessionNotFound`, `InvalidInput`."""
+        record = await self.record(session_id)
+        step = await self._step_of(record, turn_id)
+        if step.turn_state in _ENDED:
+            return _result(session_id, step, step.turn_state)
+        if _is_running(record):
+            return None
+        return _result(session_id, step, TurnState.ABORTED)
+
+    async def events(self, session_id: str, after_seq: int, turn_id: str | None, *, follow: bool) -> AsyncIterator[Event]:
+        record = await self.record(session_id)
+        if after_seq > record.seq:
+            raise InvalidInput(f"Session {session_id!r} has {record.seq} events; there is none after {after_seq} yet.")
+        end = await self._end(record, after_seq, turn_id, follow=follow)
+        subscription = self._feeds.subscribe(session_id)
+        seq, completed = after_seq, set[str]()
+        try:
+            while True:
+                page = await self._store.events(session_id, seq, _PAGE)
+                for event in page:
+                    seq = event.seq or seq
+                    _note_completed(event, completed)
+                    yield event
+                    if end.after(event):
+                        return
+                if page:
+                    continue
+                if await self._stands_still(session_id, seq, end):
+                    if end.turn_id is not None:
+                        yield _died(session_id, end.turn_id)
+                    return
+                for event in await subscription.take(POLL_SECS):
+                    if event.seq is None:
+                        if event.data.get("call_id") not in completed:
+                            yield event
+                    elif event.seq == seq + 1:
+                        seq = event.seq
+                        _note_completed(event, completed)
+                        yield event
+                        if end.after(event):
+                            return
+                    elif event.seq > seq + 1:
+                        break  # another process wrote in between: the log has what is missing
+        finally:
+            self._feeds.unsubscribe(session_id, subscription)
+
+    async def _end(self, record: SessionRecord, after_seq: int, turn_id: str | None, *, follow: bool) -> _End:
+        if turn_id is None:
+            return _End(None, None if follow else record.seq, live=follow)
+        step = await self._step_of(record, turn_id)
+        if step.turn_state not in _ENDED and _is_running(record):
+            return _End(turn_id, record.seq + 1, live=True)
+        return _End(turn_id, step.done_seq, live=False)
+
+    async def _stands_still(self, session_id: str, seq: int, end: _End) -> bool:
+        """The log is read to its end: will anything more come that this reader waits for?"""
+        if end.live and end.turn_id is None:
+            return False
+        if not end.live:
+            return True
+        record = await self.record(session_id)
+        return not _is_running(record) and record.seq <= seq
+
+    async def _step_of(self, record: SessionRecord, turn_id: str) -> StepRecord:
+        step = await self._store.step(record.key, turn_id)
+        if step is None:
+            raise InvalidInput(
+                f"Session {record.id!r} has no turn {turn_id!r}.",
+                detail={"session_id": record.id, "turn_id": turn_id},
+            )
+        return step
+
+
+class _End:
+    """Where a stream of events ends: after a sequence number, or after a turn's first `done` from one on."""
+
+    def __init__(self, turn_id: str | None, seq: int | None, *, live: bool) -> None:
+        self.turn_id = turn_id
+        self.live = live
+        self._seq = seq
+
+    def after(self, event: Event) -> bool:
+        if self._seq is None or event.seq is None:
+            return False
+        if self.turn_id is None:
+            return event.seq >= self._seq
+        return event.type == events.DONE and event.turn_id == self.turn_id and event.seq >= self._seq
+
+
+def _note_completed(event: Event, completed: set[str]) -> None:
+    if event.type in (events.LLM_CALL_COMPLETED, events.LLM_CALL_ERRORED):
+        completed.add(event.data["call_id"])
+
+
+def _died(session_id: str, turn_id: str) -> Event:
+    """The terminal event of a turn whose process is gone and which nobody has repaired yet (T42)."""
+    data = events.done(turn_id, None, TurnState.ABORTED, 0).full
+    return Event(session_id, None, turn_id, clock.instant(), events.DONE, data)
+
+
+def _is_running(record: SessionRecord) -> bool:
+    return record.running_turn is not None and is_alive(
+        record.owner or "", record.lease_until or 0, record.running_turn
+    )
+
+
+def _status(record: SessionRecord) -> dict[str, Any]:
+    """A dead turn is shown as aborted (T29)."""
+    status = "idle"
+    if record.running_turn is not None:
+        status = "running" if _is_running(record) else "aborted"
+    return {
+        "session_id": record.id,
+        "agent_id": record.agent,
+        "status": status,
+        "turn_id": record.running_turn,
+        "pending": False,
+        "question": None,
+        "questions": None,
+        "tool_call_id": None,
+        "queued": 0,
+    }
+
+
+def _step(step: StepRecord) -> dict[str, Any]:
+    return {
+        "order": step.number,
+        "turn_id": step.turn_id,
+        "state": step.state,
+        "opened_at": clock.rfc3339(step.opened_at),
+        "completed_at": None if step.completed_at is None else clock.rfc3339(step.completed_at),
+        "first_token_ms": step.first_token_ms,
+        "user_message_id": step.user_message_id,
+        "answer": step.answer,
+        "limit": step.limit,
+    }
+
+
+def _totals(steps: list[StepRecord]) -> dict[str, Any]:
+    """Sums over the turns, each counted once though it may have several steps."""
+    by_turn = {step.turn: step.usage for step in steps}
+    usage = sum(by_turn.values(), start=Usage())
+    return {**usage.as_dict(), "cost": None if usage.cost is None else str(usage.cost), "turns": len(by_turn)}
+
+
+def _result(session_id: str, step: StepRecord, state: str) -> TurnResult:
+    return TurnResult(
+        session_id,
+        step.turn_id,
+        step.number,
+        state,
+        step.answer,
+        step.usage,
+        limit=step.limit,
+        error=step.error,
+    )

@@ -1,0 +1,113 @@
+"""What a turn does next: pure functions from what has just happened to a proposal (C32, T8).
+
+Nothing here performs anything; `runner` does what a proposal says and comes back with the outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from agentflow.agent.config import Settings
+from agentflow.errors import AgentflowError, LimitReached, ModelError
+from agentflow.message import ToolCall, Usage
+from agentflow.turn.limits import Spent, reached
+
+
+@dataclass(frozen=True, slots=True)
+class CallModel:
+    """Call the model; `limit` names what was reached when this is the last call, without tools (T39)."""
+
+    limit: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunTools:
+    """Run the ordinary calls side by side, then the one that ends the turn; the refused get these error results."""
+
+    ordinary: tuple[ToolCall, ...]
+    ender: ToolCall | None
+    refused: tuple[tuple[ToolCall, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The turn is done; the answer is the text just recorded. `limit` names what ended it early."""
+
+    limit: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """The turn failed."""
+
+    error: AgentflowError
+    limit: str | None = None
+
+
+CUT_AT_LIMIT = (
+    "Not run: the reply was cut at the output limit before its tool calls were complete. "
+    "Ask again with shorter arguments or fewer calls."
+)
+
+
+def after_reply(
+    calls: Sequence[ToolCall],
+    finish_reason: str,
+    text: str,
+    *,
+    enders: Collection[str],
+    settings: Settings,
+    spent: Spent,
+    limit: str | None,
+) -> RunTools | Finish | Fail:
+    """What a complete reply leads to (T8, T12). `limit` names the limit that made this the last call."""
+    if not calls:
+        if finish_reason == "content_filter" and not text.strip():
+            return Fail(ModelError("content_filter", "The provider withheld the reply because of its content filter."))
+        return Finish(limit)
+    if limit is not None:
+        return RunTools((), None, tuple((call, f"Not run: {limit} is reached.") for call in calls))
+    if finish_reason == "length":
+        return RunTools((), None, tuple((call, CUT_AT_LIMIT) for call in calls))
+    return _partition(calls, enders, settings, spent)
+
+
+def _partition(calls: Sequence[ToolCall], enders: Collection[str], settings: Settings, spent: Spent) -> RunTools:
+    ordinary: list[ToolCall] = []
+    refused: list[tuple[ToolCall, str]] = []
+    ender: ToolCall | None = None
+    for position, call in enumerate(calls):
+        if settings.max_tool_calls_per_reply and position >= settings.max_tool_calls_per_reply:
+            refused.append((call, f"Not run: at most {settings.max_tool_calls_per_reply} calls in one reply."))
+        elif settings.max_tool_calls and spent.tool_calls + position >= settings.max_tool_calls:
+            refused.append((call, f"Not run: max_tool_calls ({settings.max_tool_calls}) is reached."))
+        elif call.name not in enders:
+            ordinary.append(call)
+        elif ender is None:
+            ender = call
+        else:
+            refused.append((call, f"Not run: {ender.name} ends the turn, and only one call of a reply can."))
+    return RunTools(tuple(ordinary), ender, tuple(refused))
+
+
+def after_results(
+    *, ended: bool, settings: Settings, spent: Spent, usage: Usage, limit: str | None
+) -> CallModel | Finish | Fail:
+    """What follows once every call of a reply has its result. `ended`: one of them was the turn's answer."""
+    if ended or limit is not None:
+        return Finish(limit)
+    name = reached(settings, spent, usage)
+    if name is None:
+        return CallModel()
+    if settings.on_limit == "answer":
+        return CallModel(limit=name)
+    return Fail(limit_reached(name, getattr(settings, name)), limit=name)
+
+
+def limit_reached(name: str, allowed: object) -> LimitReached:
+    """The error of a turn that ended because a limit was reached (T39)."""
+    return LimitReached(
+        f"The turn reached {name} ({allowed}). Raise it under settings, or ask for less at once.",
+        detail={"limit": name, "allowed": allowed},
+    )

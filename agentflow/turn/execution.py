@@ -1,0 +1,237 @@
+"""One execution's half of a turn: what it stages for the next commit, and what it holds open (T11).
+
+Staging is memory only. A commit takes all that is staged, so the rows of one moment land together or not at all,
+and what is open is always known to whoever must close it (T24, T30).
+"""
+
+from __future__ import annotations
+
+from agentflow import clock, events
+from agentflow.conversation.history import BuiltRequest, History, build_request
+from agentflow.conversation.repair import Closing, OpenCall
+from agentflow.conversation.tree import Place
+from agentflow.errors import AgentflowError
+from agentflow.events import LogEntry
+from agentflow.message import ExecutionStatus, Message, ToolCall, ToolCallStatus, Usage
+from agentflow.models.assembly import Reply
+from agentflow.store import rows
+from agentflow.store.rows import Row, dumps, message_row
+from agentflow.tools.results import ToolResult
+from agentflow.turn.journal import Journal, next_place
+from agentflow.turn.limits import Spent
+from agentflow.turn.loaded import LoadedAgent, digest
+from agentflow.turn.model_call import OpenStream, milliseconds_since
+
+
+class Execution:
+    """A run of an agent inside a turn: its history, its counters, its open calls, its staged rows."""
+
+    def __init__(self, journal: Journal, agent: LoadedAgent, number: int, prompt: str, earlier: History) -> None:
+        self.journal = journal
+        self.agent = agent
+        self.number = number
+        self.prompt = prompt
+        self.earlier = earlier
+        self.current = History()
+        self.messages: list[Message] = []
+        self.spent = Spent()
+        self.open_calls: dict[str, OpenCall] = {}
+        self.open_stream: OpenStream | None = None
+        self.first_token_ms: int | None = None
+        self.known_blobs: set[str] = set()
+        self.last_message_id: str | None = None
+        self._rows: list[Row] = []
+        self._log: list[LogEntry] = []
+        self._started = 0.0
+
+    def begin(self, started: float, messages: tuple[Message, ...], head_id: str | None) -> None:
+        """Take up a step: `messages` are recorded already and end the path at `head_id`."""
+        self._started = started
+        self.last_message_id = head_id
+        self.remember(*messages)
+
+    def remember(self, *messages: Message) -> None:
+        """Whole exchanges that the next request of this turn reads."""
+        self.messages += messages
+        self.current.extend(messages, model=self.agent.model.name)
+
+    def request(self, *, with_tools: bool) -> BuiltRequest:
+        tools_chars = self.agent.schemas_chars if with_tools else 0
+        return build_request(self.prompt, self.earlier, (), self.current, tools_chars)
+
+    # -- staging ---------------------------------------------------------------------------------------------------
+
+    def stage(self, *staged: Row) -> None:
+        self._rows += staged
+
+    def tell(self, *entries: LogEntry) -> None:
+        self._log += entries
+
+    def record(self, message: Message) -> None:
+        """Stage a message under the tip of this execution's path."""
+        place = self._next_place()
+        self.stage(message_row(message, place.branch, place.depth, self.journal.turn, self.number))
+        self.tell(events.message_new(message, self.last_message_id))
+        self.last_message_id = message.id
+
+    def _next_place(self) -> Place:
+        place, opens_branch = next_place(self.journal.head, self.journal.branches)
+        if opens_branch:
+            self.stage(rows.InsertBranch(self.journal.new_branch(), None, 0))
+        self.journal.head = place
+        return place
+
+    def request_call(self, call_id: str) -> None:
+        """Stage a model call as requested."""
+        name = self.agent.model.name
+        head = self.journal.head or (None, None)
+        self.stage(
+            rows.InsertLlmCall(
+                call_id, self.journal.turn, self.number, self.journal.step, self.spent.iterations + 1, "main", name,
+                "requested", clock.instant(), *head,
+            )
+        )  # fmt: skip
+        self.tell(events.llm_call_requested(call_id, self.spent.iterations + 1, "main", name))
+
+    def opened(self, stream: OpenStream) -> None:
+        self.spent.iterations += 1
+        self.open_stream = stream
+
+    def reply_completed(self, reply: Reply, message: Message | None, *, with_tools: bool) -> None:
+        """Stage the end of a model call and the reply's message, if it says anything."""
+        stream = self._closed_stream()
+        usage = reply.usage or Usage()
+        self.journal.usage += usage
+        self.stage(self._ended_call(stream, "completed", usage, reply.finish_reason, None, with_tools=with_tools))
+        self.tell(
+            events.plain(
+                events.LLM_CALL_COMPLETED,
+                {
+                    "call_id": stream.call_id,
+                    "iteration": self.spent.iterations,
+                    "purpose": stream.purpose,
+                    "model": self.agent.model.name,
+                    "finish_reason": reply.finish_reason,
+                    "truncated": reply.finish_reason == "length",
+                    "usage": usage.as_dict(),
+                    "cost": None if usage.cost is None else str(usage.cost),
+                },
+            )
+        )
+        if message is not None:
+            self.record(message)
+
+    def reply_failed(self, error: AgentflowError, status: str, *, with_tools: bool) -> str:
+        """Stage the end of a model call that gave no reply; returns what it had shown. Reported usage counts (X6)."""
+        stream = self._closed_stream()
+        usage = stream.assembler.usage or Usage()
+        self.journal.usage += usage
+        self.stage(self._ended_call(stream, status, usage, None, error, with_tools=with_tools))
+        self.tell(
+            events.plain(
+                events.LLM_CALL_ERRORED,
+                {
+                    "call_id": stream.call_id,
+                    "iteration": self.spent.iterations,
+                    "purpose": stream.purpose,
+                    "model": self.agent.model.name,
+                    "code": error.code,
+                    "message": error.message,
+                    "usage": usage.as_dict(),
+                },
+            )
+        )
+        return stream.assembler.text
+
+    def _closed_stream(self) -> OpenStream:
+        stream, self.open_stream = self.open_stream, None
+        if stream is None:
+            raise RuntimeError("no model call is open")
+        if self.first_token_ms is None and stream.first_token_ms is not None:
+            self.first_token_ms = int((stream.started - self._started) * 1000) + stream.first_token_ms
+        return stream
+
+    def _ended_call(
+        self, stream: OpenStream, status: str, usage: Usage, finish: str | None, error: AgentflowError | None,
+        *, with_tools: bool,
+    ) -> rows.EndLlmCall:  # fmt: skip
+        return rows.EndLlmCall(
+            status, stream.milliseconds(), stream.first_token_ms, stream.attempts, stream.request_chars,
+            self._blob(self.prompt), self._blob(self.agent.schemas_text) if with_tools else None, finish,
+            usage.input, usage.output, usage.cache_read, usage.cache_write,
+            None if usage.cost is None else str(usage.cost),
+            None if error is None else dumps(error.as_dict()), None, stream.call_id,
+        )  # fmt: skip
+
+    def _blob(self, text: str) -> str:
+        """The hash of a text that is stored once a session."""
+        key = self.agent.schemas_hash if text is self.agent.schemas_text else digest(text)
+        if key not in self.known_blobs:
+            self.known_blobs.add(key)
+            self.stage(rows.InsertBlob(key, text))
+        return key
+
+    # -- tool calls ------------------------------------------------------------------------------------------------
+
+    def call_requested(self, call: ToolCall, reply_id: str, *, started: bool) -> None:
+        """Stage a call of the reply: started in this very commit, or planned (T11)."""
+        status = ToolCallStatus.STARTED if started else ToolCallStatus.PLANNED
+        at = clock.instant() if started else None
+        self.spent.asked(call)
+        self.open_calls[call.id] = OpenCall(self.number, call.id, call.name, status)
+        self.stage(rows.InsertToolCall(self.number, call.id, self.journal.turn, reply_id, call.name, status, at))
+        self.tell(events.tool_call_requested(call, reply_id))
+
+    def call_started(self, call: ToolCall) -> None:
+        """Stage a planned call as started: the commit comes before its function runs."""
+        planned, started = ToolCallStatus.PLANNED, ToolCallStatus.STARTED
+        self.open_calls[call.id] = OpenCall(self.number, call.id, call.name, started)
+        self.stage(rows.StartToolCall(started, clock.instant(), self.number, call.id, planned))
+
+    def call_finished(self, call_id: str, message_id: str, result: ToolResult, milliseconds: int | None) -> Message:
+        """Stage a call's own result."""
+        self.spent.answered(ok=result.ok)
+        return self._settle(
+            call_id, message_id, ToolCallStatus.FINISHED, result.text, ok=result.ok, full=result.full,
+            altered=result.altered, milliseconds=milliseconds,
+        )  # fmt: skip
+
+    def _settle(
+        self, call_id: str, message_id: str, status: ToolCallStatus, text: str, *, ok: bool, full: str | None = None,
+        altered: bool = False, milliseconds: int | None = None,
+    ) -> Message:  # fmt: skip
+        call = self.open_calls.pop(call_id)
+        message = Message(message_id, "tool", text, (), call.id, call.name)
+        self.record(message)
+        self.stage(
+            rows.EndToolCall(
+                status, milliseconds, int(ok), message.id, full, int(altered), self.number, call.id, call.status
+            )
+        )
+        self.tell(events.tool_call_ended(message, ok=ok))
+        return message
+
+    def close_calls(self, closing: Closing, new_id: clock.NewId) -> None:
+        """Stage the placeholder results of every open call (T24)."""
+        for call, text in closing.results:
+            self._settle(call.id, new_id(), ToolCallStatus.CLOSED, text, ok=False)
+
+    # -- commits ---------------------------------------------------------------------------------------------------
+
+    async def commit(self) -> None:
+        """Write what is staged."""
+        staged, log = self._take()
+        await self.journal.commit(staged, log)
+
+    async def end(self, state: str, *, erase: bool) -> None:
+        """Write what is staged and release the session, in one transaction (T10)."""
+        staged, log = self._take()
+        await self.journal.end(staged, log, state, erase=erase)
+
+    def ended(self, status: ExecutionStatus) -> None:
+        self.stage(rows.MoveExecution(status, milliseconds_since(self._started), self.number))
+
+    def _take(self) -> tuple[list[Row], list[LogEntry]]:
+        staged, log = self._rows, self._log
+        self._rows, self._log = [], []
+        return staged, log

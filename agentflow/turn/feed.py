@@ -1,0 +1,126 @@
+"""Live events of the sessions that run in this process (T42).
+
+The log is the truth; a feed only spares its readers the polling and carries what is not logged, the deltas.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import Any
+
+from agentflow import clock
+from agentflow.events import LLM_DELTA, Event, LogEntry
+
+
+class Subscription:
+    """One reader's unread events, in order."""
+
+    def __init__(self) -> None:
+        self._unread: deque[Event] = deque()
+        self._waiter: asyncio.Future[None] | None = None
+
+    def put(self, event: Event) -> None:
+        self._unread.append(event)
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    async def take(self, timeout: float) -> list[Event]:  # noqa: ASYNC109  # an empty answer, not an error
+        """All unread events, waiting up to `timeout` seconds of the loop's clock for the first; may be empty."""
+        if not self._unread:
+            loop = asyncio.get_running_loop()
+            self._waiter = loop.create_future()
+            alarm = loop.call_later(timeout, self._expire, self._waiter)
+            try:
+                await self._waiter
+            finally:
+                alarm.cancel()
+                self._waiter = None
+        taken = list(self._unread)
+        self._unread.clear()
+        return taken
+
+    @staticmethod
+    def _expire(waiter: asyncio.Future[None]) -> None:
+        if not waiter.done():
+            waiter.set_result(None)
+
+
+class Feed:
+    """The live events of one session."""
+
+    def __init__(self, session_id: str) -> None:
+        self.session_id = session_id
+        self.subscribers: set[Subscription] = set()
+        self._open_streams: dict[str, tuple[str, list[str], list[str]]] = {}
+
+    def subscribe(self) -> Subscription:
+        """A reader from now on; the text so far of every open stream comes first, as one delta."""
+        subscription = Subscription()
+        for call_id, (turn_id, texts, reasonings) in self._open_streams.items():
+            for kind, pieces in (("reasoning", reasonings), ("text", texts)):
+                if pieces:
+                    subscription.put(self._delta(turn_id, call_id, 0, kind, "".join(pieces)))
+        self.subscribers.add(subscription)
+        return subscription
+
+    def publish(self, turn_id: str | None, at: clock.Instant, last_seq: int, log: list[LogEntry]) -> None:
+        """Tell what a commit has logged; its last entry has the number `last_seq`."""
+        if not self.subscribers:
+            return
+        first = last_seq - len(log) + 1
+        for number, entry in enumerate(log, first):
+            self.tell(Event(self.session_id, number, turn_id, at, entry.type, entry.full))
+
+    def tell(self, event: Event) -> None:
+        for subscription in self.subscribers:
+            subscription.put(event)
+
+    def open_stream(self, turn_id: str, call_id: str) -> None:
+        self._open_streams[call_id] = (turn_id, [], [])
+
+    def close_stream(self, call_id: str) -> None:
+        self._open_streams.pop(call_id, None)
+
+    def delta(self, call_id: str, offset: int, kind: str, text: str) -> None:
+        """One `llm.delta {call_id, offset, text|reasoning}`; `offset` counts characters of its kind before it."""
+        turn_id, texts, reasonings = self._open_streams[call_id]
+        (texts if kind == "text" else reasonings).append(text)
+        if self.subscribers:
+            self.tell(self._delta(turn_id, call_id, offset, kind, text))
+
+    def _delta(self, turn_id: str, call_id: str, offset: int, kind: str, text: str) -> Event:
+        data: dict[str, Any] = {"call_id": call_id, "offset": offset, kind: text}
+        return Event(self.session_id, None, turn_id, clock.instant(), LLM_DELTA, data)
+
+
+class Feeds:
+    """The feeds of this process, each kept only while its session runs or somebody reads it."""
+
+    def __init__(self) -> None:
+        self._feeds: dict[str, Feed] = {}
+        self._running: set[str] = set()
+
+    def start(self, session_id: str) -> Feed:
+        """The feed of a session whose turn starts here."""
+        self._running.add(session_id)
+        return self._feeds.setdefault(session_id, Feed(session_id))
+
+    def stop(self, session_id: str) -> None:
+        self._running.discard(session_id)
+        self._drop_unused(session_id)
+
+    def subscribe(self, session_id: str) -> Subscription:
+        return self._feeds.setdefault(session_id, Feed(session_id)).subscribe()
+
+    def unsubscribe(self, session_id: str, subscription: Subscription) -> None:
+        self._feeds[session_id].subscribers.discard(subscription)
+        self._drop_unused(session_id)
+
+    def is_running(self, session_id: str) -> bool:
+        return session_id in self._running
+
+    def _drop_unused(self, session_id: str) -> None:
+        feed = self._feeds.get(session_id)
+        if feed is not None and session_id not in self._running and not feed.subscribers:
+            del self._feeds[session_id]

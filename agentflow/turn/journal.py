@@ -1,0 +1,76 @@
+"""The journal of one running turn: every commit goes through it, and what was committed is told at once.
+
+It knows the session's key and epoch, the main path's head and the counters that number new rows. A commit is one
+write job; nothing of it is visible to anybody before it is durable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentflow import clock
+from agentflow.conversation.tree import Place
+from agentflow.events import LogEntry
+from agentflow.message import Usage
+from agentflow.store.protocol import Append, Appended, Claimed, End, Store
+from agentflow.store.rows import Row
+from agentflow.turn.feed import Feed
+from agentflow.turn.stop import Interrupt
+
+
+class Journal:
+    """Writes for one turn. `usage` sums every model call of it, children included (X6)."""
+
+    def __init__(self, store: Store, feed: Feed, session_id: str, claimed: Claimed, interrupt: Interrupt) -> None:
+        self.session_id = session_id
+        self.session_key = claimed.key
+        self.turn = claimed.turn
+        self.turn_id = claimed.turn_id
+        self.step = claimed.step
+        self.head = claimed.head
+        self.executions = claimed.execution
+        self.branches = claimed.branches
+        self.feed = feed
+        self.usage = Usage()
+        self._store = store
+        self._epoch = claimed.epoch
+        self._interrupt = interrupt
+
+    def new_branch(self) -> int:
+        self.branches += 1
+        return self.branches
+
+    async def commit(self, rows: Sequence[Row], log: list[LogEntry]) -> None:
+        """Write and tell. Raises `StaleOwner` when another process has the session by now."""
+        write = self._append(rows, log)
+        self._told(write, await self._store.append(write), log)
+
+    async def end(self, rows: Sequence[Row], log: list[LogEntry], state: str, *, erase: bool = False) -> None:
+        """The last commit of this step: it releases the session too (T10)."""
+        write = self._append(rows, log)
+        self._told(write, await self._store.end(End(write, state, erase)), log)
+
+    def _append(self, rows: Sequence[Row], log: Sequence[LogEntry]) -> Append:
+        return Append(
+            self.session_key,
+            self._epoch,
+            self.turn,
+            clock.instant(),
+            self.head,
+            self.executions,
+            self.branches,
+            rows,
+            log,
+        )
+
+    def _told(self, write: Append, appended: Appended, log: list[LogEntry]) -> None:
+        self.feed.publish(self.turn_id, write.at, appended.seq, log)
+        if appended.stop_turn == self.turn_id:
+            self._interrupt.request("stop")
+
+
+def next_place(head: Place | None, branches: int) -> tuple[Place, bool]:
+    """Where a message under the tip `head` goes, and whether that opens branch number `branches + 1`."""
+    if head is None:
+        return Place(branches + 1, 1), True
+    return Place(head.branch, head.depth + 1), False

@@ -1,0 +1,53 @@
+"""What a step may spend, checked in one place before each model call (limits table of turns.md; 0 = no limit)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agentflow.agent.config import Settings
+from agentflow.message import ToolCall, Usage
+
+
+@dataclass(slots=True)
+class Spent:
+    """Counters of one step of one execution."""
+
+    iterations: int = 0
+    tool_calls: int = 0
+    consecutive_errors: int = 0
+    repeated: int = 0
+    last_call: tuple[str, str] | None = None
+
+    def asked(self, call: ToolCall) -> None:
+        """Count a call the model asked for; the same name and arguments in a row are repeats."""
+        self.tool_calls += 1
+        same = (call.name, call.arguments) == self.last_call
+        self.repeated = self.repeated + 1 if same else 1
+        self.last_call = (call.name, call.arguments)
+
+    def answered(self, *, ok: bool) -> None:
+        """Count a result."""
+        self.consecutive_errors = 0 if ok else self.consecutive_errors + 1
+
+
+_Count = Callable[[Spent, Usage], float]
+
+_COUNTED: tuple[tuple[str, _Count], ...] = (
+    ("max_iterations", lambda spent, usage: spent.iterations),
+    ("max_tool_calls", lambda spent, usage: spent.tool_calls),
+    ("max_consecutive_tool_errors", lambda spent, usage: spent.consecutive_errors),
+    ("max_repeated_calls", lambda spent, usage: spent.repeated),
+    ("max_input_tokens", lambda spent, usage: usage.input or 0),
+    ("max_output_tokens", lambda spent, usage: usage.output or 0),
+    ("max_cost", lambda spent, usage: float(usage.cost or 0)),
+)
+
+
+def reached(settings: Settings, spent: Spent, usage: Usage) -> str | None:
+    """The name of the first limit that is used up, null when the model may be called again."""
+    for name, count in _COUNTED:
+        allowed = getattr(settings, name)
+        if allowed and count(spent, usage) >= allowed:
+            return name
+    return None

@@ -1,0 +1,63 @@
+"""An agent ready to run: its configuration with everything it names found and opened."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from agentflow.agent.config import AgentConfig
+from agentflow.models.protocol import Model
+from agentflow.store.rows import dumps
+from agentflow.tools.tool import Tool, tool_schemas
+
+RenderPrompt = Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], str]
+"""`(inputs, vars, session) -> text`: the system prompt of one step (A1)."""
+
+
+@dataclass(frozen=True)
+class LoadedAgent:
+    """Made once for a configuration and shared by its turns. `models` are by interface name, `main` always there."""
+
+    config: AgentConfig
+    tools: Mapping[str, Tool]
+    models: Mapping[str, Model]
+    render_prompt: RenderPrompt
+
+    @property
+    def model(self) -> Model:
+        return self.models["main"]
+
+    @cached_property
+    def schemas(self) -> list[dict[str, Any]]:
+        return tool_schemas(self.tools.values())
+
+    @cached_property
+    def schemas_text(self) -> str:
+        return dumps(self.schemas)
+
+    @cached_property
+    def schemas_hash(self) -> str:
+        return digest(self.schemas_text)
+
+    @cached_property
+    def schemas_chars(self) -> int:
+        return len(self.schemas_text) if self.schemas else 0
+
+    @cached_property
+    def config_text(self) -> str:
+        """The configuration as the store keeps it under its hash, without secrets (A7)."""
+        return json.dumps(self.config.public(), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+    @cached_property
+    def enders(self) -> frozenset[str]:
+        """The tools that end the turn with their result (T8)."""
+        return frozenset(name for name, tool in self.tools.items() if tool.ends_turn)
+
+
+def digest(text: str) -> str:
+    """The hash under which a text is stored once (R3)."""
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

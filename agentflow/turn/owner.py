@@ -1,0 +1,93 @@
+"""Who runs a turn, told so exactly that anybody can see whether it still does (T27).
+
+A process is named by host, boot, pid namespace, pid and start time, so a pid that was given out again is not taken
+for the owner. A runtime inside the process has a token of its own: a runtime that was dropped without being closed
+is as dead as a killed process.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from functools import cache
+from pathlib import Path
+
+from agentflow.clock import SECOND, Instant, instant, uuid7
+
+LEASE: Instant = 30 * SECOND
+RENEW_SECS = 10.0
+
+_running: dict[str, set[str]] = {}  # runtime token -> turns it runs, for the runtimes of this process
+
+
+class Owner:
+    """A runtime as the owner of turns. `text` is what its claims carry."""
+
+    def __init__(self) -> None:
+        self._token = uuid7()
+        self._turns: set[str] = set()
+        _running[self._token] = self._turns
+        self.text = "|".join((*_machine(), str(os.getpid()), _start_time(os.getpid()) or "", self._token))
+
+    def runs(self, turn_id: str) -> None:
+        self._turns.add(turn_id)
+
+    def ended(self, turn_id: str) -> None:
+        self._turns.discard(turn_id)
+
+    def close(self) -> None:
+        _running.pop(self._token, None)
+
+
+def is_alive(owner: str, lease_until: Instant, turn_id: str) -> bool:
+    """Is this turn still run by this owner? A turn of this process is alive while its runtime runs it."""
+    *machine, pid, started, token = owner.split("|")
+    if tuple(machine) != _machine():
+        return lease_until > instant()
+    if int(pid) == os.getpid() and started == (_start_time(os.getpid()) or ""):
+        return turn_id in _running.get(token, ())
+    return lease_until > instant() and _exists(int(pid), started)
+
+
+def _exists(pid: int, started: str) -> bool:
+    return _start_time(pid) == started if started else _answers(pid)
+
+
+def _answers(pid: int) -> bool:
+    """The same question where the system tells no start times."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _start_time(pid: int) -> str | None:
+    """Clock ticks from boot to the start of a process, null when it does not exist, is a zombie, or is not told."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    fields = stat.rpartition(")")[2].split()
+    return None if fields[0] in "ZX" else fields[19]
+
+
+@cache
+def _machine() -> tuple[str, str, str]:
+    return (socket.gethostname(), _read("/proc/sys/kernel/random/boot_id"), _namespace())
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return ""
+
+
+def _namespace() -> str:
+    try:
+        return os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return ""
