@@ -1,0 +1,5 @@
+"""`python -m agentflow_cli`."""
+
+from .main import main
+
+main()

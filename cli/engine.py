@@ -1,0 +1,41 @@
+"""How a command reaches the engine: the shared options, and a runtime that lives as long as the work."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from agentflow import Runtime
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+
+project_option = click.option(
+    "--project",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    default=Path("."),
+    help="Folder of the project.  [default: the current one]",
+)
+_db_option = click.option("--db", metavar="URL", help="Database of the sessions, a file or a URL.")
+
+
+def engine_options(command: F) -> F:
+    """Gives a command `project` and `db`, as `with_runtime` takes them."""
+    return project_option(_db_option(command))
+
+
+def with_runtime(project: Path, db: str | None, work: Callable[[Runtime], Awaitable[T]]) -> T:
+    """Opens the project, does the work and closes it again."""
+    import asyncio
+
+    from agentflow import Runtime
+
+    async def opened() -> T:
+        async with Runtime.open(project, db=db) as runtime:
+            return await work(runtime)
+
+    return asyncio.run(opened())

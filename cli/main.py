@@ -1,0 +1,90 @@
+"""The entry point: the table of commands, and how errors become one line and an exit code."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Sequence
+
+import click
+
+from .exits import Exit, of_error
+from .lazy import LazyGroup
+from .output import Output, note, occupy_closed_descriptors
+
+COMMANDS = {
+    "run": ".run",
+    "sessions": ".sessions",
+    "events": ".events",
+    "validate": ".validate",
+    "schema": ".schema",
+    "init": ".init",
+    "db": ".db",
+}
+
+
+def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from agentflow import __version__
+
+        ctx.find_object(Output).line(f"agentflow {__version__}")  # type: ignore[union-attr]  # main() sets it
+        ctx.exit()
+
+
+group = LazyGroup("agentflow", table=COMMANDS, help="Run conversations with LLM agents described by an agent.yaml.")
+group.params.append(
+    click.Option(
+        ["--version"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_print_version,
+        help="Show the version and exit.",
+    )
+)
+
+
+def main() -> None:
+    """Runs the command line of this process and exits with its code."""
+    occupy_closed_descriptors()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(Exit.SIGTERM))
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(args: Sequence[str]) -> int:
+    """Runs one command line and returns its exit code; nothing but a bug leaves as an exception."""
+    output = Output()
+    code = _invoke(args, output)
+    if output.failure is not None:
+        note(f"error: standard output cannot be written: {output.failure.strerror}")
+        return code or Exit.FAILED
+    return code
+
+
+def _invoke(args: Sequence[str], output: Output) -> int:
+    try:
+        result = group.main(list(args), prog_name="agentflow", standalone_mode=False, obj=output)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return Exit.USAGE
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        note("interrupted")
+        return Exit.SIGINT
+    except OSError as error:
+        note(f"error: {error}")
+        return Exit.FAILED
+    except Exception as error:
+        return _agentflow_error(error)
+    return result if isinstance(result, int) else Exit.DONE
+
+
+def _agentflow_error(error: Exception) -> int:
+    from agentflow import AgentflowError
+
+    if not isinstance(error, AgentflowError):
+        raise error
+    note(f"error ({error.code}): {error}")
+    return of_error(error.code)

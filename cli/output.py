@@ -1,0 +1,82 @@
+"""Standard output, which carries the result only, and standard error, which carries everything else (B77)."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import sys
+from typing import Any
+
+_TERMINAL_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_LINE_ENDS = {character: f"\\u{character:04x}" for character in (0x85, 0x2028, 0x2029)}  # some readers split at them
+
+
+class Output:
+    """Writes to standard output and outlives its failure, so that a turn is never lost to a closed pipe.
+
+    After the first failure writes are dropped and `usable` is false. A reader that left is no error; a full disk
+    or a closed descriptor is, and `failure` names it.
+    """
+
+    def __init__(self) -> None:
+        self.failure: OSError | None = None
+        self.usable = True
+        if isinstance(getattr(sys.stdout, "errors", None), str) and hasattr(sys.stdout, "reconfigure"):
+            sys.stdout.reconfigure(errors="replace")
+
+    @property
+    def is_terminal(self) -> bool:
+        return sys.stdout is not None and sys.stdout.isatty()
+
+    def write(self, text: str) -> None:
+        """Writes at once; on a terminal without the control characters a text could play tricks with."""
+        if not self.usable or not text:
+            return
+        try:
+            if sys.stdout is None:
+                raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+            sys.stdout.write(_TERMINAL_CONTROL.sub("", text) if self.is_terminal else text)
+            sys.stdout.flush()
+        except OSError as error:
+            self._give_up(error)
+
+    def line(self, text: str) -> None:
+        self.write(text if text.endswith("\n") else text + "\n")
+
+    def json(self, value: Any, *, indent: int | None = None) -> None:
+        """One JSON value; a single line unless indented. Only ASCII where the output cannot carry more."""
+        unicode = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
+        self.line(json.dumps(value, ensure_ascii=not unicode, indent=indent).translate(_LINE_ENDS))
+
+    def _give_up(self, error: OSError) -> None:
+        self.usable = False
+        if not isinstance(error, BrokenPipeError):
+            self.failure = error
+        if sys.stdout is not None:
+            # What is still buffered would fail once more when the interpreter flushes it at exit.
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, sys.stdout.fileno())
+            os.close(nowhere)
+
+
+def note(text: str) -> None:
+    """A line on standard error; a standard error that cannot be written is nobody's reason to fail."""
+    try:
+        if sys.stderr is not None:
+            print(text, file=sys.stderr, flush=True)  # noqa: T201  # this is the one place that prints
+    except OSError:
+        pass
+
+
+def occupy_closed_descriptors() -> None:
+    """Opens the null device on closed descriptors 0 to 2.
+
+    Otherwise the next file opened, the database, would become standard output and be written into.
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)

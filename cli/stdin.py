@@ -1,0 +1,30 @@
+"""The text of a turn from the command line, standard input, or both."""
+
+from __future__ import annotations
+
+import select
+import sys
+
+from .output import note
+
+GRACE_SECS = 5  # how long a text waits for the first byte of a standard input that may never speak
+
+
+def turn_text(argument: str | None) -> str:
+    """Standard input first, then the argument. A terminal is never read; with an argument, neither is a silent pipe."""
+    piped = _piped(patient=argument is None)
+    return "\n".join(part for part in (piped.rstrip("\n"), argument or "") if part)
+
+
+def _piped(*, patient: bool) -> str:
+    if sys.stdin is None or sys.stdin.isatty():
+        return ""
+    if not patient and not _speaks():
+        note(f"nothing came on standard input within {GRACE_SECS} seconds: going on with TEXT alone")
+        return ""
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
+
+
+def _speaks() -> bool:
+    readable, _, _ = select.select([sys.stdin], [], [], GRACE_SECS)
+    return bool(readable)

@@ -1,0 +1,139 @@
+"""The arrows of DESIGN.md's house point one way, and each library has one door."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.guards.source import files, imports, module_name, module_names, tree
+
+# Each row may import the rows above it; rooms of one row do not know each other.
+LAYERS: tuple[tuple[str, ...], ...] = (
+    ("errors",),
+    ("clock",),
+    ("text",),
+    ("message",),
+    ("events",),
+    ("conversation", "agent"),
+    ("context",),
+    ("models", "tools", "store"),
+    ("turn",),
+    ("records",),
+    ("runtime",),
+)
+RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
+
+# On top of the house: these know `agentflow` by its public names only, and their own files.
+LEAVES = ("agentflow.testing", "cli", "workflows")
+
+# library -> the only files or folders that may import it
+DOORS = {
+    "yaml": ("agentflow/agent/yamlfile.py",),
+    "litellm": ("agentflow/models/litellm_model.py",),
+    "sqlmodel": ("agentflow/store/",),
+    "sqlalchemy": ("agentflow/store/",),
+    "alembic": ("agentflow/store/",),
+    "transitions": ("agentflow/turn/machine.py",),
+    "click": ("cli/",),
+}
+
+# Loaded on use only; the migrations are themselves loaded on use.
+ON_USE = ("litellm", "alembic", "jinja2", "jsonschema")
+LOADED_ON_USE = "agentflow/store/migrations/"
+
+
+def _room(module: str) -> str:
+    return module.split(".")[1] if "." in module else ""
+
+
+def _house() -> list[Path]:
+    return [path for path in files("agentflow") if not _leaf(module_name(path)) and module_name(path) != "agentflow"]
+
+
+def _leaf(module: str) -> str | None:
+    return next((leaf for leaf in LEAVES if module == leaf or module.startswith(leaf + ".")), None)
+
+
+def test_every_module_has_its_layer() -> None:
+    homeless = [module_name(path) for path in _house() if _room(module_name(path)) not in RANK]
+    assert homeless == []
+
+
+def test_imports_point_down_the_layers_only() -> None:
+    wrong = [
+        f"{path}:{found.line} imports {found.module}"
+        for path in _house()
+        for found in imports(path)
+        if found.module.split(".")[0] == "agentflow" and not _allowed(module_name(path), found.module)
+    ]
+    assert wrong == []
+
+
+def _allowed(importer: str, imported: str) -> bool:
+    ours, theirs = _room(importer), _room(imported)
+    return ours == theirs or (theirs in RANK and RANK[theirs] < RANK[ours])
+
+
+def test_leaves_use_public_names_only() -> None:
+    wrong = [
+        f"{path}:{found.line} imports {found.module}"
+        for path in files("agentflow/testing", "cli", "workflows")
+        for found in imports(path)
+        if found.module.split(".")[0] in ("agentflow", "cli", "workflows")
+        and found.module != "agentflow"
+        and _leaf(found.module) != _leaf(module_name(path))
+    ]
+    assert wrong == []
+
+
+def test_nothing_imports_in_a_circle_when_it_is_loaded() -> None:
+    graph = {
+        module_name(path): {found.module for found in imports(path) if not found.lazy and found.module in module_names()}
+        for path in files("agentflow", "cli", "workflows")
+    }
+    done: set[str] = set()
+
+    def circle(module: str, trail: tuple[str, ...]) -> tuple[str, ...] | None:
+        if module in trail:
+            return (*trail[trail.index(module) :], module)
+        if module in done:
+            return None
+        found = next(filter(None, (circle(other, (*trail, module)) for other in sorted(graph[module] - {module}))), None)
+        done.add(module)
+        return found
+
+    assert [found for module in sorted(graph) if (found := circle(module, ()))] == []
+
+
+@pytest.mark.parametrize("library", DOORS)
+def test_a_library_is_imported_through_its_door_only(library: str) -> None:
+    intruders = [
+        f"{path}:{found.line}"
+        for path in files("agentflow", "cli")
+        for found in imports(path)
+        if found.module.split(".")[0] == library and not _inside(path, DOORS[library])
+    ]
+    assert intruders == []
+
+
+def _inside(path: Path, doors: tuple[str, ...]) -> bool:
+    return any(f"/{door}" in path.as_posix() for door in doors)
+
+
+@pytest.mark.parametrize("library", ON_USE)
+def test_a_heavy_library_is_imported_inside_functions_only(library: str) -> None:
+    eager = [
+        f"{path}:{found.line}"
+        for path in files("agentflow", "cli")
+        for found in imports(path)
+        if found.module.split(".")[0] == library and not found.lazy and LOADED_ON_USE not in path.as_posix()
+    ]
+    assert eager == []
+
+
+def test_the_guard_reads_the_tree() -> None:
+    """A guard over no files would pass for ever."""
+    assert {"agentflow.errors", "cli.main"} <= module_names()
+    assert any(found.module == "agentflow.clock" for path in _house() for found in imports(path))
+    assert all(tree(path).body is not None for path in _house())
