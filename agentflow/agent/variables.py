@@ -1,0 +1,50 @@
+"""`${VAR}`, `${VAR:-default}`, `${VAR:?message}` and `$$` in strings, after parsing and once (A3)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+_REFERENCE = re.compile(
+    r"\$(?:(?P<dollar>\$)|\{(?P<name>[A-Za-z_]\w*)(?::(?P<rule>[-?])(?P<rest>[^}]*))?\}|(?P<broken>\{))", re.ASCII
+)
+
+
+class Substituted(str):
+    """A text that came, in whole or in part, from environment variables: never shown, only its reference is."""
+
+    __slots__ = ()
+
+
+def substitute(text: str, variables: Mapping[str, str]) -> tuple[str, list[str]]:
+    """The text with its references filled in, and a complaint for each that cannot be.
+
+    As in a shell, `:-` and `:?` also apply to a variable that is set but empty. `$5` stays, `$$` is `$`.
+    """
+    complaints: list[str] = []
+    used = False
+
+    def fill(match: re.Match[str]) -> str:
+        nonlocal used
+        if match["dollar"]:
+            return "$"
+        if match["broken"]:
+            complaints.append("'${' starts no reference like ${NAME} or ${NAME:-default}; write $${ for a plain ${")
+            return match[0]
+        used = True
+        return _value(match, variables, complaints)
+
+    filled = _REFERENCE.sub(fill, text) if "$" in text else text
+    return (Substituted(filled) if used else filled), complaints
+
+
+def _value(match: re.Match[str], variables: Mapping[str, str], complaints: list[str]) -> str:
+    name, rule, rest = match["name"], match["rule"], match["rest"]
+    value = variables.get(name)
+    if value or (value is not None and rule is None):
+        return value
+    if rule == "-":
+        return str(rest)
+    reason = rest if rule == "?" and rest else "set it, or give a default with ${" + name + ":-...}"
+    complaints.append(f"the environment variable {name} is {'not set' if value is None else 'empty'}: {reason}")
+    return match[0]
