@@ -14,6 +14,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
 from agentflow.conversation import wire
+from agentflow.errors import InvalidInput
 from agentflow.message import Message
 
 Queue = bool | Literal["merge"]
@@ -159,7 +160,10 @@ def _wire(value: Any) -> Any:
 def _message(value: Any, name: str) -> Message:
     if value is None:
         wire.refuse(name, "is required.")
-    return wire.message_of(value, name)
+    try:
+        return wire.message_of(value)
+    except InvalidInput as refused:
+        raise wire.inside(name, refused) from None
 
 
 def _flag(value: Any, name: str) -> bool:

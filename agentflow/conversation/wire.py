@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import json
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NoReturn, get_args
 
 from agentflow.errors import InvalidInput
@@ -29,7 +29,14 @@ FUNCTION_FIELDS = ("name", "arguments")
 
 
 def refuse(field: str, what: str) -> NoReturn:
-    raise InvalidInput(f"{field}: {what}", detail={"field": field})
+    raise InvalidInput(f"{field}: {what}" if field else what, detail={"field": field})
+
+
+def inside(outer: str, refused: InvalidInput) -> InvalidInput:
+    """The same refusal, seen from the field that holds the refused one."""
+    field = refused.detail.get("field")
+    path, sentence = (f"{outer}.{field}", f"{outer}.{refused}") if field else (outer, f"{outer}: {refused}")
+    return InvalidInput(sentence, detail={"field": path})
 
 
 def no_unknown(given: Iterable[Any], known: Collection[str], where: str) -> None:
@@ -123,36 +130,43 @@ def shown(value: Any) -> str:
 def messages_of(value: Any, field: str) -> tuple[Message, ...]:
     if not isinstance(value, list | tuple):
         refuse(field, f"must be a list of messages, not {kind_of(value)}.")
-    return tuple([message_of(item, f"{field}[{index}]", level=3) for index, item in enumerate(value)])
+    messages = []
+    for index, item in enumerate(value):
+        # Paths are made for what is refused only: a view may have thousands of messages.
+        try:
+            messages.append(message_of(item, level=3))
+        except InvalidInput as refused:
+            raise inside(f"{field}[{index}]", refused) from None
+    return tuple(messages)
 
 
-def message_of(value: Any, field: str, level: int = 2) -> Message:
+def message_of(value: Any, level: int = 2) -> Message:
     """One message in wire shape (C1), or a `Message`; without an id it gets `""` here and a minted one later (C3).
 
-    `level` is the message's own depth in the input.
+    `level` is the message's own depth in the input. The field a refusal names is relative to the message.
     """
     if isinstance(value, Message):
         value = value.as_dict()
     if not isinstance(value, Mapping):
-        refuse(field, f"must be an object, not {kind_of(value)}.")
-    if not value.keys() <= _MESSAGE_FIELDS:
-        no_unknown(value, MESSAGE_FIELDS, field)
+        refuse("", f"must be an object, not {kind_of(value)}.")
+    if not _MESSAGE_FIELDS.issuperset(value):
+        no_unknown(value, MESSAGE_FIELDS, "")
     get = value.get
     role = get("role")
     if role not in ROLES:
-        refuse(f"{field}.role", f"must be one of {', '.join(ROLES)}, not {shown(role)}.")
-    content = _content(get("content"), f"{field}.content", level + 1)
+        refuse("role", f"must be one of {', '.join(ROLES)}, not {shown(role)}.")
+    content = _content(get("content"), level + 1)
     if role == "user" and is_blank(content):
-        refuse(f"{field}.content", "a user message needs text or parts.")
+        refuse("content", "a user message needs text or parts.")
     calls = get("tool_calls")
     return Message(
-        optional_id(get("id"), f"{field}.id") or "",
+        optional_id(get("id"), "id") or "",
         role,
         content,
-        _calls(calls, role, f"{field}.tool_calls", level + 1) if calls else (),
-        _answered(get("tool_call_id"), role, f"{field}.tool_call_id"),
-        _name(get("name"), f"{field}.name"),
-        hidden=optional_bool(get("hidden"), f"{field}.hidden") or False,
+        _calls(calls, role, level + 1) if calls else (),
+        _answered(get("tool_call_id"), role),
+        _name(get("name")),
+        hidden=optional_bool(get("hidden"), "hidden") or False,
     )
 
 
@@ -163,14 +177,14 @@ def is_blank(content: Content) -> bool:
     return not (content and content.strip())
 
 
-def _content(value: Any, field: str, level: int) -> Content:
+def _content(value: Any, level: int) -> Content:
     if isinstance(value, str):
         return sanitise(value)
     if value is None:
         return None
     if not isinstance(value, list | tuple):
-        refuse(field, f"must be text or a list of parts, not {kind_of(value)}.")
-    return [_part(part, f"{field}[{index}]", level + 1) for index, part in enumerate(value)]
+        refuse("content", f"must be text or a list of parts, not {kind_of(value)}.")
+    return [_part(part, f"content[{index}]", level + 1) for index, part in enumerate(value)]
 
 
 def _part(value: Any, field: str, level: int) -> dict[str, Any]:
@@ -183,34 +197,32 @@ def _part(value: Any, field: str, level: int) -> dict[str, Any]:
     return part
 
 
-def _answered(value: Any, role: Role, field: str) -> str | None:
+def _answered(value: Any, role: Role) -> str | None:
     if role == "tool":
-        return required_id(value, field)
+        return required_id(value, "tool_call_id")
     if value:
-        refuse(field, f"only a tool message answers a call, this one has the role {role}.")
+        refuse("tool_call_id", f"only a tool message answers a call, this one has the role {role}.")
     return None
 
 
-def _name(value: Any, field: str) -> str | None:
+def _name(value: Any) -> str | None:
     if value is not None and not isinstance(value, str):
-        refuse(field, f"must be a string, not {kind_of(value)}.")
+        refuse("name", f"must be a string, not {kind_of(value)}.")
     return sanitise(value) if value else None
 
 
-def _calls(value: Any, role: Role, field: str, level: int) -> tuple[ToolCall, ...]:
+def _calls(value: Any, role: Role, level: int) -> tuple[ToolCall, ...]:
     if not isinstance(value, list | tuple):
-        refuse(field, f"must be a list of calls, not {kind_of(value)}.")
+        refuse("tool_calls", f"must be a list of calls, not {kind_of(value)}.")
     if role != "assistant":
-        refuse(field, f"only an assistant message calls tools, this one has the role {role}.")
-    calls = tuple(_call(call, f"{field}[{index}]", level + 1) for index, call in enumerate(value))
-    _refuse_repeated([call.id for call in calls], field)
+        refuse("tool_calls", f"only an assistant message calls tools, this one has the role {role}.")
+    calls = tuple([_call(call, f"tool_calls[{index}]", level + 1) for index, call in enumerate(value)])
+    used: set[str] = set()
+    for index, call in enumerate(calls):
+        if call.id in used:
+            refuse(f"tool_calls[{index}].id", f"the call id '{call.id}' is already used in this message.")
+        used.add(call.id)
     return calls
-
-
-def _refuse_repeated(ids: Sequence[str], field: str) -> None:
-    for index, identifier in enumerate(ids):
-        if identifier in ids[:index]:
-            refuse(f"{field}[{index}].id", f"the call id '{identifier}' is already used in this message.")
 
 
 def _call(value: Any, field: str, level: int) -> ToolCall:
