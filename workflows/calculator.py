@@ -65,10 +65,10 @@ def _value(node: ast.expr) -> Number:
 
 
 def _bounded(value: Any) -> Number:
-    if isinstance(value, int) and value.bit_length() > MAX_BITS or isinstance(value, float) and math.isinf(value):
-        raise ValueError("a number is too large")
     if not isinstance(value, int | float):  # a root of a negative number
         raise ValueError("the result is not a real number")
+    if value.bit_length() > MAX_BITS if isinstance(value, int) else math.isinf(value):
+        raise ValueError("a number is too large")
     return value
 
 

@@ -50,7 +50,8 @@ def test_no_options_make_an_open_question(nothing: dict[str, Any]) -> None:
 )
 def test_the_limits_themselves_are_allowed(question: dict[str, Any]) -> None:
     assert isinstance(check(question), tuple)
-    assert isinstance(check(PLAN, SIZE, {**SIZE, "header": "a", "question": "a"}, {"header": "b", "question": "b"}), tuple)
+    more = [{"header": text, "question": text} for text in "ab"]
+    assert isinstance(check(PLAN, SIZE, *more), tuple)
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ def test_parameters_may_have_any_name() -> None:
 
 
 def test_a_default_without_json_is_left_to_the_function() -> None:
-    def kept(seconds: Any = object()) -> None: ...
+    def kept(seconds: Any = Unit) -> None: ...
 
     assert describe(kept, "kept").parameters["properties"]["seconds"] == {}
 
@@ -164,7 +164,7 @@ def test_a_parameter_a_model_cannot_fill_is_refused_by_name(function: Callable[.
 def test_an_annotation_that_cannot_be_read_is_an_error_with_its_place() -> None:
     def priced(x: OnlyForTyping) -> None: ...
 
-    with pytest.raises(InvalidConfig, match="shop.py:1: an annotation cannot be read: .*OnlyForTyping"):
+    with pytest.raises(InvalidConfig, match=r"shop\.py:1: an annotation cannot be read: .*OnlyForTyping"):
         describe(priced, "shop.py:1")
 
 

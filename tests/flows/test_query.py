@@ -1,0 +1,93 @@
+"""R10: the shipped `query` flow reads one configured SQLite file and can do nothing else."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from agentflow import FlowContext
+from workflows.query import MAX_ROWS, query
+
+
+@pytest.fixture
+def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("AGENTFLOW_QUERY_DB", raising=False)
+    path = tmp_path / "shop #1.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE item (id INTEGER, name TEXT)")
+        connection.executemany("INSERT INTO item VALUES (?, ?)", [(n, f"n{n}") for n in range(500)])
+    return path
+
+
+@pytest.fixture
+def context(database: Path) -> FlowContext:
+    return FlowContext(vars={"query_db": str(database)})
+
+
+def test_a_select_gives_columns_and_rows(context: FlowContext) -> None:
+    assert query("SELECT id, name AS label FROM item WHERE id < 2", context) == {
+        "columns": ["id", "label"],
+        "rows": [(0, "n0"), (1, "n1")],
+        "more": False,
+    }
+
+
+def test_the_tables_can_be_listed(context: FlowContext) -> None:
+    assert query("SELECT name FROM sqlite_master", context)["rows"] == [("item",)]
+
+
+def test_functions_and_recursive_queries_work(context: FlowContext) -> None:
+    counting = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 5) SELECT sum(n) FROM c"
+    assert query(counting, context)["rows"] == [(15,)]
+
+
+def test_rows_are_bounded_and_the_cut_is_told(context: FlowContext) -> None:
+    result = query("SELECT * FROM item", context)
+    assert (len(result["rows"]), result["more"]) == (MAX_ROWS, True)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DELETE FROM item",
+        "INSERT INTO item VALUES (1, 'x')",
+        "DROP TABLE item",
+        "CREATE TEMP TABLE t (x)",
+        "ATTACH 'other.db' AS other",
+        "VACUUM INTO 'copy.db'",
+        "PRAGMA query_only = 0",
+        "SELECT load_extension('x')",
+        "SELECT 1; DELETE FROM item",
+        "nonsense",
+    ],
+)
+def test_nothing_but_reading_is_possible(context: FlowContext, database: Path, sql: str) -> None:
+    before = database.read_bytes()
+    with pytest.raises((sqlite3.Error, sqlite3.Warning)):
+        query(sql, context)
+    assert database.read_bytes() == before
+    assert [path.name for path in database.parent.iterdir()] == [database.name]
+
+
+def test_a_stopped_call_interrupts_the_query(database: Path) -> None:
+    context = FlowContext(vars={"query_db": str(database)}, cancelled=lambda: True)
+    endless = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT count(*) FROM c"
+    with pytest.raises(sqlite3.OperationalError, match="interrupted"):
+        query(endless, context)
+
+
+def test_the_file_comes_from_variables_then_inputs_then_the_environment(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = "SELECT 1"
+    assert query(one, FlowContext(inputs={"query_db": str(database)}))["rows"] == [(1,)]
+    monkeypatch.setenv("AGENTFLOW_QUERY_DB", str(database))
+    assert query(one, FlowContext())["rows"] == [(1,)]
+    with pytest.raises(ValueError, match=r"does not exist: gone\.db"):
+        query(one, FlowContext(vars={"query_db": "/nowhere/gone.db"}, inputs={"query_db": str(database)}))
+
+
+def test_without_configuration_the_flow_says_what_to_set(database: Path) -> None:
+    with pytest.raises(ValueError, match="set the variable or input 'query_db', or AGENTFLOW_QUERY_DB"):
+        query("SELECT 1", FlowContext())
