@@ -50,7 +50,7 @@ class MemoryTree:
     def results(self, call_ids: Collection[str]) -> Mapping[str, list[Node]]:
         found: dict[str, list[Node]] = {}
         for node in self.order:
-            if node.role == "tool" and node.tool_call_id in call_ids:
+            if node.role == "tool" and node.tool_call_id is not None and node.tool_call_id in call_ids:
                 found.setdefault(node.tool_call_id, []).append(node)
         return found
 

@@ -96,13 +96,16 @@ class TestShapes:
             assert isinstance(parsed, ClientMessages)
             assert parsed.messages[0].tool_calls == expected
 
-    @pytest.mark.parametrize("absent", [None, ""])
+    @pytest.mark.parametrize("absent", [None, "", "\x00"])
     def test_null_and_empty_ids_are_no_ids(self, absent: str | None) -> None:
         """C3."""
         parsed = parse_input(say(turn_id=absent, agent_id=absent, message=HI | {"id": absent}))
         assert isinstance(parsed, ClientMessage)
         assert (parsed.turn_id, parsed.agent_id, parsed.message.id) == (None, None, "")
         assert "id" not in parsed.as_dict()["message"]
+
+    def test_what_says_nothing_is_not_written(self) -> None:
+        assert parse_input(say(queue=False, client={"context": []}, inputs={}, stream=None)).as_dict() == say()
 
     def test_the_same_id_twice_is_for_the_merge_to_decide(self) -> None:
         """C10."""
