@@ -53,6 +53,13 @@ class Document:
             path = path[:-1]
         return self.places.get(path, _TOP)
 
+    def at(self, path: Path, otherwise: Any) -> Any:
+        """The value at `path`, or `otherwise` when the path is not in the file."""
+        value = self.data if path in self.places else otherwise
+        for step in path if path in self.places else ():
+            value = value[step]
+        return value
+
     def problem(self, path: Path, message: str, *, at: Mark | None = None) -> Problem:
         """A problem of the key at `path`, shown there or at `at`."""
         mark = at or self.place(path).key

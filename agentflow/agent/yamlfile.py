@@ -99,6 +99,7 @@ _HINTS = (
     ("'\\t' that cannot start", "; indent with blanks, not with tabs"),
     ("mapping values are not allowed", "; put a text that contains ': ' in quotes"),
     ("that cannot start any token", "; put a text that starts with it in quotes"),
+    ("but got '{'", "; inside { } and [ ] put ${VAR} in quotes"),
     ("but found another document", "; one file holds one document"),
 )
 

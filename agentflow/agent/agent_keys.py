@@ -1,0 +1,239 @@
+"""Every key of agent.yaml: its type, its default, its description. To add a key is to add a `Field` here (A2, A5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+
+from agentflow.agent.inputs import misfit
+from agentflow.agent.interfaces import MAIN, broken_reference
+from agentflow.agent.keys import Complaint, Items, Keys, Named, Verbatim, complain
+from agentflow.agent.prompt import template_complaints
+from agentflow.agent.scalars import read_scalar
+from agentflow.agent.variables import Substituted
+
+InputType = Literal["string", "number", "integer", "boolean", "array", "object"]
+
+
+class Interface(Keys):
+    """One way to call a language model."""
+
+    model: str = Field(
+        min_length=1,
+        description="A litellm model string, scripted/PATH.yaml (a scripted model), or llm://NAME: another interface, "
+        "whose keys hold where this one gives none.",
+    )
+    api_base: str | None = Field(default=None, description="Address of the provider's API, if not its usual one.")
+    api_key: str | None = Field(
+        default=None,
+        repr=False,
+        description="Key for the API; write ${VAR}. Without it the provider's own variable is used.",
+    )
+    temperature: float | None = Field(
+        default=None, ge=0, description="Sampling temperature; unset: the provider's default."
+    )
+    top_p: float | None = Field(
+        default=None, ge=0, le=1, description="Nucleus sampling; unset: the provider's default."
+    )
+    max_output_tokens: int | None = Field(
+        default=None, ge=1, description="Most tokens of one reply; unset: the model's own."
+    )
+    reasoning_effort: str | None = Field(
+        default=None, min_length=1, description="How long a reasoning model thinks, in the provider's words."
+    )
+    timeout_secs: float | None = Field(
+        default=None, ge=0, description="Time limit of one call in seconds; unset: settings.llm_timeout_secs; 0: none."
+    )
+    extra: Verbatim = Field(
+        default={}, repr=False, description="Further parameters, handed to the provider as they are."
+    )
+
+
+class ToolEntry(Keys):
+    """A tool the model may call: a flow and how it is offered. The name of the flow alone is enough."""
+
+    short: ClassVar[str | None] = "flow"
+
+    flow: str = Field(
+        min_length=1,
+        description="The flow: its name, or FILE:NAME; looked up in the project's workflows/, then among the shipped.",
+    )
+    name: str = Field(
+        default="",
+        validate_default=False,
+        pattern=r"^[A-Za-z_][A-Za-z0-9_-]{0,63}$",
+        description="What the model calls it; the flow's name unless given.",
+    )
+    timeout_secs: float | None = Field(
+        default=None, ge=0, description="Time limit in seconds; unset: settings.tool_timeout_secs; 0: none."
+    )
+    max_result_chars: int | None = Field(
+        default=None,
+        ge=0,
+        description="Longest result in characters; unset: settings.tool_result_max_chars; 0: no limit.",
+    )
+    ends_turn: bool = Field(default=False, description="Whether its result is the turn's answer.")
+
+    @classmethod
+    def completed(cls, values: dict[str, Any]) -> dict[str, Any]:
+        flow = values.get("flow")
+        return {"name": flow.rpartition(":")[2], **values} if isinstance(flow, str) else values
+
+
+class InputSpec(Keys):
+    """A value that a request gives, or may give, beside its message."""
+
+    type: InputType = Field(default="string", description="Type of the value.")
+    required: bool = Field(default=False, description="Whether a request without it is refused.")
+    default: Any = Field(default=None, description="The value when a request gives none.")
+    description: str = Field(default="", description="What it is, for whoever writes requests.")
+    enum: Items[Any] = Field(default=(), description="The only values allowed; empty: any of the type.")
+
+    @classmethod
+    def completed(cls, values: dict[str, Any]) -> dict[str, Any]:
+        default = values.get("default")
+        if isinstance(default, Substituted) and values.get("type", "string") != "string":
+            return {**values, "default": read_scalar(default)}
+        return values
+
+    @model_validator(mode="after")
+    def _allows_its_values(self) -> Self:
+        complaints = []
+        for index, value in enumerate(self.enum):
+            if reason := misfit(self.model_copy(update={"enum": ()}), value):
+                complaints.append(Complaint(f"{reason}, like the input itself", ("enum", index)))
+        if self.default is not None:
+            if self.required:
+                complaints.append(Complaint("a required input never uses its default; remove one", ("default",)))
+            if reason := misfit(self, self.default):
+                complaints.append(Complaint(reason, ("default",)))
+        complain(complaints)
+        return self
+
+
+class Settings(Keys):
+    """How turns run. For every limit 0 means none, unless said otherwise."""
+
+    lean_history: bool = Field(
+        default=True,
+        description="Send the tool calls and results of the running turn only; earlier turns as their texts.",
+    )
+    memory: bool = Field(default=False, description="Reserved: accepted, without effect.")
+    observability: bool = Field(
+        default=True, description="Keep messages, calls and usage; false erases a turn's texts when it ends."
+    )
+    logging_level: Literal["off", "debug", "info", "warn"] = Field(default="info", description="How much is logged.")
+    max_iterations: int = Field(default=50, ge=0, description="Model calls in one step.")
+    max_tool_calls: int = Field(default=100, ge=0, description="Tool calls in one step.")
+    max_parallel_tools: int = Field(default=4, ge=0, description="Tool calls running at once; the others wait.")
+    max_tool_calls_per_reply: int = Field(
+        default=32, ge=0, description="Tool calls in one reply; the rest get an error as their result."
+    )
+    max_consecutive_tool_errors: int = Field(default=5, ge=0, description="Failed tool calls in a row.")
+    max_repeated_calls: int = Field(default=5, ge=0, description="Calls with the same name and arguments in a row.")
+    turn_timeout_secs: float = Field(
+        default=600, ge=0, description="Seconds a turn may run, paused time not counted; then it fails."
+    )
+    llm_timeout_secs: float = Field(default=120, ge=0, description="Seconds one model call may take.")
+    llm_retries: int = Field(
+        default=3, ge=0, description="Retries of a model call that failed for a passing reason; 0: none."
+    )
+    tool_timeout_secs: float = Field(default=60, ge=0, description="Seconds one tool call may take.")
+    tool_result_max_chars: int = Field(
+        default=50_000, ge=0, description="Longest tool result sent to the model, in characters; the middle is cut out."
+    )
+    max_input_tokens: int = Field(default=0, ge=0, description="Input tokens of a turn.")
+    max_output_tokens: int = Field(default=0, ge=0, description="Output tokens of a turn.")
+    max_cost: float = Field(default=0, ge=0, description="Cost of a turn in US dollars.")
+    on_limit: Literal["answer", "stop"] = Field(
+        default="answer",
+        description="At a limit: answer (one last call without tools, so that the user gets an answer) or stop (the "
+        "turn fails with limit_reached).",
+    )
+
+
+class AgentKeys(Keys):
+    """One agent."""
+
+    version: int = Field(default=1, ge=1, le=1, description="Version of the format.")
+    name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,63}$", description="Name of the agent, and of its folder.")
+    description: str = Field(default="", description="What the agent is for.")
+    interfaces: Named[Interface] = Field(default={}, description="Ways to call models, by name; turns run with main.")
+    model: str | None = Field(
+        default=None, min_length=1, description="Short for interfaces.main: its model string, or llm://NAME."
+    )
+    inputs: Named[InputSpec] = Field(
+        default={}, description="Values a request gives, by name; checked for each request."
+    )
+    prompt: str = Field(
+        default="", description="The system prompt, a jinja2 template: inputs, vars, session, today. $$ is a plain $."
+    )
+    response_guidelines: Items[str] = Field(default=(), description="How to answer; listed after the prompt.")
+    constraints: Items[str] = Field(default=(), description="What never to do; listed last.")
+    tools: Items[ToolEntry] = Field(default=(), description="Tools of the agent: flows by name, or with options.")
+    settings: Settings = Field(default=Settings(), description="How turns run, and their limits.")
+
+    @field_validator("interfaces")
+    @classmethod
+    def _interfaces_resolve(cls, own: Mapping[str, Interface], info: ValidationInfo) -> Mapping[str, Interface]:
+        known = {**_shared(info), **own}
+        reasons = {name: broken_reference(known, each.model, name) for name, each in own.items()}
+        complain([Complaint(reason, (name, "model")) for name, reason in reasons.items() if reason])
+        return own
+
+    @field_validator("model")
+    @classmethod
+    def _one_main_interface(cls, model: str | None, info: ValidationInfo) -> str | None:
+        if "interfaces" not in info.data:
+            return model
+        own, known = info.data["interfaces"], {**_shared(info), **info.data["interfaces"]}
+        if model is None:
+            complain([] if MAIN in known else [Complaint("is required: a model string, or interfaces.main")])
+            return model
+        reason = "is given twice, here and as interfaces.main" if MAIN in own else None
+        reason = reason or broken_reference(known, model, MAIN)
+        complain([Complaint(reason)] if reason else [])
+        return model
+
+    @field_validator("prompt")
+    @classmethod
+    def _prompt_is_a_template(cls, prompt: str, info: ValidationInfo) -> str:
+        complain(_template_complaints([prompt], info, lambda index: ()))
+        return prompt
+
+    @field_validator("response_guidelines", "constraints")
+    @classmethod
+    def _items_are_templates(cls, items: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        complain(_template_complaints(items, info, lambda index: (index,)))
+        return items
+
+    @field_validator("tools")
+    @classmethod
+    def _tools_differ(cls, tools: tuple[ToolEntry, ...]) -> tuple[ToolEntry, ...]:
+        first: dict[str, int] = {}
+        for index, tool in enumerate(tools):
+            first.setdefault(tool.name, index)
+        complain([
+            Complaint(f"the tool {tool.name!r} is named twice, as tools[{first[tool.name]}] already", (index,))
+            for index, tool in enumerate(tools) if first[tool.name] != index
+        ])  # fmt: skip
+        return tools
+
+
+def _shared(info: ValidationInfo) -> Mapping[str, Interface]:
+    """The interfaces of the project, which the reader of the file gives as context."""
+    shared: Mapping[str, Interface] = (info.context or {}).get("interfaces", {})
+    return shared
+
+
+def _template_complaints(
+    texts: Sequence[str], info: ValidationInfo, path: Callable[[int], tuple[int, ...]]
+) -> list[Complaint]:
+    inputs = info.data.get("inputs")
+    return [
+        Complaint(message, path(index), line)
+        for index, text in enumerate(texts)
+        for line, message in template_complaints(text, inputs)
+    ]
