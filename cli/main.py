@@ -64,9 +64,6 @@ def run(args: Sequence[str]) -> int:
 def _invoke(args: Sequence[str], output: Output) -> int:
     try:
         result = group.main(list(args), prog_name="agentflow", standalone_mode=False, obj=output)
-    except click.exceptions.NoArgsIsHelpError as error:
-        error.show()
-        return Exit.USAGE
     except click.ClickException as error:
         error.show()
         return error.exit_code
@@ -77,14 +74,10 @@ def _invoke(args: Sequence[str], output: Output) -> int:
         note(f"error: {error}")
         return Exit.FAILED
     except Exception as error:
-        return _agentflow_error(error)
+        from agentflow import AgentflowError
+
+        if not isinstance(error, AgentflowError):
+            raise
+        note(f"error ({error.code}): {error}")
+        return of_error(error.code)
     return result if isinstance(result, int) else Exit.DONE
-
-
-def _agentflow_error(error: Exception) -> int:
-    from agentflow import AgentflowError
-
-    if not isinstance(error, AgentflowError):
-        raise error
-    note(f"error ({error.code}): {error}")
-    return of_error(error.code)

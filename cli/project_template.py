@@ -1,0 +1,43 @@
+"""The small project that `agentflow init` writes: one agent, its script and one flow."""
+
+from __future__ import annotations
+
+AGENT = "guide"
+
+FILES = {
+    f"agents/{AGENT}/agent.yaml": """\
+version: 1
+name: guide
+description: Says how long a text is.
+model: scripted/replies.yaml # a script, no key needed; a real model: anthropic/claude-sonnet-4-5
+prompt: |
+  You help with texts. Use word_count to say how long one is.
+tools:
+  - word_count
+""",
+    f"agents/{AGENT}/replies.yaml": """\
+# What the scripted model says: the first reply whose guard holds. `repeat` keeps it for later turns.
+replies:
+  - when: {purpose: title}
+    text: Counting words
+    repeat: true
+  - when: {tool: word_count}
+    text: "That text has {{ last_tool }} words."
+    repeat: true
+  - text: Let me count.
+    tool_calls: [{name: word_count, arguments: {text: "{{ last_user }}"}}]
+    repeat: true
+""",
+    "workflows/texts.py": '''\
+"""Flows: functions that agents name under `tools`. Parameters and docstring are what the model is told."""
+
+
+def word_count(text: str) -> int:
+    """Count the words of a text.
+
+    Args:
+        text: The text, as the user gave it.
+    """
+    return len(text.split())
+''',
+}
