@@ -70,7 +70,7 @@ def anthropic_events(answer: Answer) -> tuple[list[Event], list[Event]]:
     if answer.events is not None:
         return list(answer.events), []
     usage = _anthropic_usage(answer.usage or {"input": 0, "output": 0})
-    message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [],
+    message: Event = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [],
                "stop_reason": None, "stop_sequence": None, "usage": {**usage, "output_tokens": 1}}
     events: list[Event] = [{"type": "message_start", "message": message}]
     for index, block in enumerate(_anthropic_blocks(answer)):

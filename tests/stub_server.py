@@ -1,4 +1,4 @@
-"""A model provider on loopback for tests: speaks OpenAI's streaming chat completions and Anthropic's streaming messages.
+"""A model provider on loopback for tests: speaks the streams of OpenAI's chat completions and Anthropic's messages.
 
     async with StubServer([Answer(text="Hello"), Answer(status=429, error="slow down")]) as stub:
         LitellmModel(model="openai/any", api_base=stub.openai_base, api_key="test")
@@ -109,9 +109,10 @@ class StubServer:
     async def __aexit__(self, *_: object) -> None:
         assert self._server is not None
         self._server.close()
-        for task in self._connections:
+        connections = list(self._connections)
+        for task in connections:
             task.cancel()
-        await asyncio.gather(*self._connections, return_exceptions=True)
+        await asyncio.gather(*connections, return_exceptions=True)
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -128,14 +129,16 @@ class StubServer:
         received = await _read_request(reader)
         self.requests.append(received)
         answer = self._answer(received)
-        watch = asyncio.create_task(_watch(reader, received.gone))
+        tasks = {
+            asyncio.create_task(_watch(reader, received.gone)),
+            asyncio.create_task(_send(writer, received, answer)),
+        }
         try:
-            sending = asyncio.create_task(_send(writer, received, answer))
-            await asyncio.wait({sending, watch}, return_when=asyncio.FIRST_COMPLETED)
-            sending.cancel()
-            await asyncio.gather(sending, return_exceptions=True)
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            watch.cancel()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     def _answer(self, received: Received) -> Answer:
         if self.strict and (complaint := refusal(received.path, received.body)):

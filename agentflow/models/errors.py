@@ -173,12 +173,14 @@ def classify(facts: Facts) -> ModelErrorKind:
 def model_error(model: str, facts: Facts, *, secrets: Iterable[str] = ()) -> ModelError:
     """The failure as an error whose sentence a person can act on; none of the secrets is in it."""
     kind = classify(facts)
-    happened, advice = SENTENCES[kind]
     said = preview(redact(provider_words(facts.text), secrets), 400)
-    quote = f" ({said})" if said else ""
-    return ModelError(
-        kind, f"The model {model} {happened}{quote}. {advice}", retry_after=facts.retry_after, status=facts.status
-    )
+    return ModelError(kind, sentence(model, kind, said), retry_after=facts.retry_after, status=facts.status)
+
+
+def sentence(model: str, kind: ModelErrorKind, said: str = "") -> str:
+    """What happened, in the provider's words if there are any, and what to do."""
+    happened, advice = SENTENCES[kind]
+    return f"The model {model} {happened}{f' ({said})' if said else ''}. {advice}"
 
 
 _PREFIX = re.compile(r"^(?:litellm\.)?\w+(?:Error|Exception|Timeout)\s*[:-]\s*")
@@ -202,13 +204,19 @@ def codes_in(text: str) -> frozenset[str]:
 
 
 def _fault(text: str) -> dict[str, Any]:
-    start = text.find("{")
-    try:
-        body = json.JSONDecoder().raw_decode(text[start:])[0] if start >= 0 else {}
-    except ValueError:
-        return {}
+    body = _json_in(text)
+    if body is None and "\\" in text:  # the body may have been shown as Python shows bytes
+        body = _json_in(text.replace("\\\\", "\\").replace("\\'", "'"))
     inner = body.get("error", body) if isinstance(body, dict) else {}
     return inner if isinstance(inner, dict) else {"message": inner}
+
+
+def _json_in(text: str) -> Any:
+    start = text.find("{")
+    try:
+        return json.JSONDecoder().raw_decode(text[start:])[0] if start >= 0 else None
+    except ValueError:
+        return None
 
 
 _SECRETS = re.compile(
