@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal, get_args
 
@@ -25,7 +25,7 @@ FINISH_REASONS = ("stop", "tool_calls", "length", "content_filter")
 CHUNK_SIZE = 64
 
 PLACEHOLDER = re.compile(r"\{\{\s*(.*?)\s*\}\}", re.DOTALL)
-PLACEHOLDERS = ("last_tool", "last_user")
+PLACEHOLDERS = ("last_tool", "last_user")  # and the named groups of the guard's `last_user`
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Failure:
 class ScriptedReply:
     """One reply; `delay_secs` goes before each delta.
 
-    `usage` null = counted by characters / 4, an empty one = none is reported. `template`: the text has placeholders.
+    `usage` null = counted by characters / 4, an empty one = none is reported. `template`: there are placeholders.
     """
 
     text: str = ""
@@ -133,8 +133,13 @@ class _Spot:
 
 
 def _reply(spot: _Spot) -> ScriptedReply:
-    given = spot.mapping(_REPLY)
-    return ScriptedReply(**given, template="{{" in given.get("text", ""))
+    reply = ScriptedReply(**spot.mapping(_REPLY))
+    used = PLACEHOLDER.findall("\n".join((reply.text, *(call.arguments for call in reply.tool_calls))))
+    known = [*PLACEHOLDERS, *(reply.when.last_user.groupindex if reply.when.last_user else ())]
+    for name in used:
+        if name not in known:
+            spot.wrong(f"{{{{ {name} }}}} is not known; there are {' and '.join(known)}")
+    return replace(reply, template=bool(used))
 
 
 def _text(spot: _Spot) -> str:
@@ -142,14 +147,6 @@ def _text(spot: _Spot) -> str:
         return sanitise(spot.value)
     spot.wrong("must be a text; put it in quotes")
     return ""
-
-
-def _template(spot: _Spot) -> str:
-    text = _text(spot)
-    for name in PLACEHOLDER.findall(text):
-        if name not in PLACEHOLDERS:
-            spot.wrong(f"{{{{ {name} }}}} is not known; there are {' and '.join(PLACEHOLDERS)}")
-    return text
 
 
 def _flag(spot: _Spot) -> bool:
@@ -238,7 +235,7 @@ _GUARD: dict[str, Callable[[_Spot], Any]] = {
     "purpose": _one_of(*get_args(Purpose)),
 }
 _REPLY: dict[str, Callable[[_Spot], Any]] = {
-    "text": _template,
+    "text": _text,
     "reasoning": _text,
     "tool_calls": lambda spot: spot.items(_call),
     "usage": lambda spot: Usage(**spot.mapping(_USAGE)),

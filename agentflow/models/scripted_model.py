@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import inspect
+import json
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +109,9 @@ class ScriptedModel:
         await asyncio.sleep(0)  # a call always lets others run
         chosen = self._choose(request)
         reply = chosen if isinstance(chosen, ScriptedReply) else await _answer(chosen, request)
-        for delta in _deltas(reply, _filled(reply.text, request) if reply.template else reply.text):
+        if reply.template:
+            reply = _filled(reply, request)
+        for delta in _deltas(reply):
             if reply.delay_secs:
                 await asyncio.sleep(reply.delay_secs)
             yield delta
@@ -205,19 +208,30 @@ def _last(request: ModelRequest, role: str) -> str:
     return text_of(found["content"]) if found else ""
 
 
-def _filled(text: str, request: ModelRequest) -> str:
-    return PLACEHOLDER.sub(lambda found: _last(request, found[1].removeprefix("last_")), text)
+def _filled(reply: ScriptedReply, request: ModelRequest) -> ScriptedReply:
+    """The reply with its placeholders replaced; inside arguments, which are JSON, by what a JSON string may hold."""
+    said = _last(request, "user")
+    found = reply.when.last_user.search(said) if reply.when.last_user else None
+    values = {"last_user": said, "last_tool": _last(request, "tool")}
+    values |= {name: text or "" for name, text in (found.groupdict() if found else {}).items()}
+    inside_json = {name: json.dumps(text, ensure_ascii=False)[1:-1] for name, text in values.items()}
+    calls = tuple(replace(call, arguments=_with(inside_json, call.arguments)) for call in reply.tool_calls)
+    return replace(reply, text=_with(values, reply.text), tool_calls=calls)
 
 
-def _deltas(reply: ScriptedReply, text: str) -> Iterator[Delta]:
+def _with(values: Mapping[str, str], text: str) -> str:
+    return PLACEHOLDER.sub(lambda found: values[found[1]], text)
+
+
+def _deltas(reply: ScriptedReply) -> Iterator[Delta]:
     """Everything up to the finish or the failure."""
     size = reply.chunk_size
-    left = _length_before_failure(reply, text)
+    left = _length_before_failure(reply)
     for piece in _cut(reply.reasoning if left else "", size):
         yield ReasoningDelta(piece)
-    for piece in _cut(text[:left], size):
+    for piece in _cut(reply.text[:left], size):
         yield TextDelta(piece)
-    left -= len(text)
+    left -= len(reply.text)
     for index, call in enumerate(reply.tool_calls):
         if left <= 0:
             return
@@ -229,9 +243,9 @@ def _deltas(reply: ScriptedReply, text: str) -> Iterator[Delta]:
         yield ProviderData(reply.provider)
 
 
-def _length_before_failure(reply: ScriptedReply, text: str) -> int:
+def _length_before_failure(reply: ScriptedReply) -> int:
     """Characters of text and arguments that come out."""
-    everything = len(text) + sum(len(call.arguments) for call in reply.tool_calls) + 1
+    everything = len(reply.text) + sum(len(call.arguments) for call in reply.tool_calls) + 1
     if reply.error is None:
         return everything
     if reply.error.after is None:
