@@ -140,7 +140,10 @@ def done(
     limit: str | None = None,
     failure: dict[str, Any] | None = None,
 ) -> LogEntry:
-    """`{turn_id, answer, aborted, pending, limit?, error?}`, exactly one a step; `ref` is the step's number (T41)."""
+    """`{turn_id, answer, aborted, pending, limit?, error?}`, exactly one a step; `ref` is the step's number (T41).
+
+    A pause is stored too: a stop may end its step and turn later (T25).
+    """
     full: dict[str, Any] = {
         "turn_id": turn_id,
         "answer": answer,
@@ -151,7 +154,7 @@ def done(
         full["limit"] = limit
     if failure is not None:
         full["error"] = failure
-    return LogEntry(DONE, full, str(step))
+    return LogEntry(DONE, full, str(step), {"pending": True} if full["pending"] else None)
 
 
 def step_started(step: int) -> LogEntry:

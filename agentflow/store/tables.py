@@ -13,8 +13,6 @@ from typing import Any, ClassVar
 from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, MetaData, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-SCHEMA_VERSION = "0001"
-
 _NAMES = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",
@@ -77,6 +75,7 @@ class Session(Base, table=True):
     owner: str | None = _text()
     lease_until: int | None = _at()
     stop_turn: str | None = _text()
+    queued: int = 0
     turns: int = 0
     steps: int = 0
     executions: int = 0
@@ -239,7 +238,7 @@ class ToolCall(Base, table=True):
     ok: int | None = None
     result_id: str | None = _text()
     full_result: str | None = _text()
-    altered: int = 0
+    altered: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
 
 
 class Question(Base, table=True):

@@ -1,0 +1,218 @@
+"""A database by URL: how to connect, how transactions open, what its errors mean (R1, R2).
+
+    sqlite:///path/to/file.db   one file, shared by processes; `?synchronous=normal` trades the last commits at a
+                                power cut for one flush fewer
+    sqlite://                   in memory, one connection for everything in this store
+    postgresql+psycopg://...    psycopg 3
+
+Connections are the drivers' own: the hot path runs SQL text on their cursors, and SQLAlchemy is loaded only where
+tables are made or upgraded (`schema.py`).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, ClassVar
+from urllib.parse import parse_qsl, unquote
+
+from agentflow.errors import StoreError
+
+BUSY_TIMEOUT_MS = 15_000
+
+Connection = Any  # sqlite3.Connection or psycopg.Connection, in autocommit mode: we write BEGIN and COMMIT ourselves
+
+
+class Database(ABC):
+    """What differs between databases.
+
+    `lock` is held round every transaction; it only locks where all work shares one connection, in memory.
+    """
+
+    name: ClassVar[str]
+    begin_write: ClassVar[str]
+    begin_read: ClassVar[str]
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.lock: AbstractContextManager[Any] = nullcontext()
+        self.preparing = threading.Lock()
+        self.is_prepared = False
+
+    @abstractmethod
+    def connect(self) -> Connection:
+        """A new connection (the same one in memory), ready for work; `StoreError` when there is none."""
+
+    @abstractmethod
+    def in_transaction(self, connection: Connection) -> bool:
+        """Whether its transaction is still open: some errors end it on their own."""
+
+    @abstractmethod
+    def may_succeed_again(self, error: BaseException, connection: Connection) -> bool:
+        """Whether a transaction that failed with this error before its COMMIT is worth another try."""
+
+    @abstractmethod
+    def is_dead(self, connection: Connection) -> bool:
+        """Whether the connection is of no use any more."""
+
+    @abstractmethod
+    def wrap(self, error: Exception) -> Exception:
+        """The error as ours: a driver's error as `StoreError`, its cause kept, any other as it is."""
+
+    @abstractmethod
+    def release(self, connection: Connection) -> None:
+        """Give back what `connect` gave."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of what the database holds beside its connections."""
+
+
+class SqliteDatabase(Database):
+    name = "sqlite"
+    begin_write = "BEGIN IMMEDIATE"  # a reader that turns writer would meet "database is locked" at once (B52)
+    begin_read = "BEGIN"
+
+    def __init__(self, url: str, path: str, synchronous: str) -> None:
+        super().__init__(url)
+        self.path = path
+        self._synchronous = synchronous
+        self._memory: sqlite3.Connection | None = None
+        if not path:
+            self.lock = threading.RLock()
+
+    def connect(self) -> Connection:
+        if self.path:
+            return self._open(self.path)
+        with self.lock:
+            if self._memory is None:
+                self._memory = self._open(":memory:")
+            return self._memory
+
+    def _open(self, path: str) -> sqlite3.Connection:
+        try:
+            connection = sqlite3.connect(
+                path, isolation_level=None, check_same_thread=False, timeout=BUSY_TIMEOUT_MS / 1000
+            )
+            connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
+            _use_wal(connection)
+            connection.execute(f"PRAGMA synchronous={self._synchronous}")
+            connection.execute("PRAGMA foreign_keys=ON")
+        except sqlite3.Error as error:
+            raise StoreError(
+                f"The SQLite database {path!r} cannot be opened: {error}. Check that its folder exists, that it may be "
+                "written, and that the file is a database."
+            ) from error
+        return connection
+
+    def release(self, connection: Connection) -> None:
+        if self.path:
+            connection.close()
+
+    def close(self) -> None:
+        with self.lock:
+            if self._memory is not None:
+                self._memory.close()
+
+    def in_transaction(self, connection: Connection) -> bool:
+        return bool(connection.in_transaction)
+
+    def may_succeed_again(self, error: BaseException, connection: Connection) -> bool:
+        return False
+
+    def is_dead(self, connection: Connection) -> bool:
+        return False
+
+    def wrap(self, error: Exception) -> Exception:
+        if not isinstance(error, sqlite3.Error):
+            return error
+        where = repr(self.path) if self.path else "in memory"
+        wrapped = StoreError(f"The SQLite database {where} refused the work: {error}.")
+        wrapped.__cause__ = error
+        return wrapped
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Switch the file to WAL; the switch does not honour the busy timeout, so we wait here (B52)."""
+    deadline = time.monotonic() + BUSY_TIMEOUT_MS / 1000
+    while True:
+        try:
+            if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
+
+_RETRIED = frozenset({"40001", "40P01"})  # serialization failure, deadlock
+
+
+class PostgresDatabase(Database):
+    name = "postgresql"
+    begin_write = "BEGIN ISOLATION LEVEL READ COMMITTED"
+    begin_read = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+    def connect(self) -> Connection:
+        try:
+            import psycopg
+        except ImportError as error:
+            raise StoreError(
+                "A postgresql:// database needs the psycopg driver. Install it with the extra 'postgres': "
+                "pip install 'agentflow-sessions[postgres]'."
+            ) from error
+        try:
+            return psycopg.connect(self.url.replace("+psycopg", "", 1), autocommit=True)
+        except psycopg.Error as error:
+            raise StoreError(
+                f"The Postgres database cannot be reached: {str(error).strip()}. Check the database URL and the server."
+            ) from error
+
+    def in_transaction(self, connection: Connection) -> bool:
+        from psycopg.pq import TransactionStatus
+
+        return connection.info.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR)
+
+    def may_succeed_again(self, error: BaseException, connection: Connection) -> bool:
+        return getattr(error, "sqlstate", None) in _RETRIED or self.is_dead(connection)
+
+    def is_dead(self, connection: Connection) -> bool:
+        return bool(connection.closed)
+
+    def release(self, connection: Connection) -> None:
+        connection.close()
+
+    def close(self) -> None:
+        return None
+
+    def wrap(self, error: Exception) -> Exception:
+        from psycopg import Error
+
+        if not isinstance(error, Error):
+            return error
+        wrapped = StoreError(f"The Postgres database refused the work: {str(error).strip()}.")
+        wrapped.__cause__ = error
+        return wrapped
+
+
+def open_database(url: str) -> Database:
+    """The database of this URL; nothing is connected yet. `StoreError` for a URL that names none of ours."""
+    scheme, separator, rest = url.partition("://")
+    if separator and scheme in ("postgresql", "postgresql+psycopg"):
+        return PostgresDatabase(url)
+    if not separator or scheme != "sqlite":
+        raise StoreError(
+            f"The database URL {url!r} is not understood. Use sqlite:///path/to/file.db, sqlite:// (in memory) "
+            "or postgresql+psycopg://user@host/name."
+        )
+    path, _, query = rest.partition("?")
+    options = dict(parse_qsl(query, keep_blank_values=True))
+    synchronous = options.pop("synchronous", "full").lower()
+    if options or synchronous not in ("full", "normal"):
+        raise StoreError(f"The database URL {url!r} has an unknown option; there is synchronous=full or normal.")
+    name = unquote(path.removeprefix("/"))
+    return SqliteDatabase(url, "" if name == ":memory:" else name, synchronous)

@@ -1,0 +1,64 @@
+"""Reading messages: the active path as a few range reads (C5), the whole tree, and texts of copies (X18)."""
+
+from __future__ import annotations
+
+from agentflow.conversation.tree import Place
+from agentflow.store.protocol import NodeRecord, PathEntry, Tree
+from agentflow.store.rows import message_of
+from agentflow.store.transaction import Tx
+
+# What `message_of` takes, of message `m`; a copy stores none of its content: it is the original's, `o`.
+CONTENT = (
+    "m.id, m.role, coalesce(o.content, m.content), coalesce(o.parts, m.parts), coalesce(o.calls, m.calls), m.call_id, "
+    "coalesce(o.name, m.name), coalesce(o.provider, m.provider), coalesce(o.hidden, m.hidden)"
+)
+ORIGINAL = "LEFT JOIN message o ON o.session_key = m.session_key AND o.id = m.copied_from"
+# The parent stands one depth higher, on the same branch or, for the first of a branch, on the branch it forks from.
+PARENT = (
+    "JOIN branch b ON b.session_key = m.session_key AND b.number = m.branch LEFT JOIN message p "
+    "ON p.session_key = m.session_key AND p.depth = m.depth - 1 "
+    "AND p.branch = CASE WHEN m.depth = b.fork_depth + 1 THEN b.parent ELSE m.branch END"
+)
+
+_PATH = f"""
+WITH RECURSIVE line (number, parent, fork_depth, last) AS (
+    SELECT number, parent, fork_depth, CAST(? AS INTEGER) FROM branch WHERE session_key = ? AND number = ?
+    UNION ALL
+    SELECT b.number, b.parent, b.fork_depth, line.fork_depth FROM line JOIN branch b
+    ON b.session_key = ? AND b.number = line.parent
+)
+SELECT m.turn, m.branch, m.depth, {CONTENT} FROM line
+JOIN message m ON m.session_key = ? AND m.branch = line.number AND m.depth <= line.last
+{ORIGINAL}
+"""
+_FULL = _PATH + " ORDER BY m.depth"
+_LEAN = _PATH + " WHERE (m.role <> 'tool' OR m.turn >= ?) ORDER BY m.depth"
+
+_TREE = f"""
+SELECT p.id, m.copied_from, turn.id, {CONTENT} FROM message m {PARENT} {ORIGINAL}
+LEFT JOIN turn ON turn.session_key = m.session_key AND turn.number = m.turn
+WHERE m.session_key = ? AND b.execution IS NULL ORDER BY m.branch, m.depth
+"""
+
+
+def path(tx: Tx, key: int, head: Place | None, lean_before: int | None) -> list[PathEntry]:
+    """The path to `head`, root first; with `lean_before`, without tool messages of turns below that number."""
+    if head is None:
+        return []
+    chosen = (head.depth, key, head.branch, key, key)
+    found = tx.all(_FULL, *chosen) if lean_before is None else tx.all(_LEAN, *chosen, lean_before)
+    return [PathEntry(message_of(row[3:]), row[0], Place(row[1], row[2])) for row in found]
+
+
+def tree(tx: Tx, key: int) -> Tree:
+    """Every node of the session's own tree (not of sub-agents), parents before children."""
+    nodes = tuple(
+        NodeRecord(message_of(content), parent_id, copied_from, turn_id)
+        for parent_id, copied_from, turn_id, *content in tx.all(_TREE, key)
+    )
+    head = tx.one(
+        "SELECT m.id FROM session s JOIN message m ON m.session_key = s.key AND m.branch = s.branch "
+        "AND m.depth = s.depth WHERE s.key = ?",
+        key,
+    )
+    return Tree(head[0] if head is not None else None, nodes)

@@ -1,0 +1,93 @@
+"""The store on a SQL database: every method is one job on the writer's or the reader's thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from agentflow.clock import Instant
+from agentflow.conversation.tree import Place
+from agentflow.events import Event
+from agentflow.store import appends, event_log, message_reads, reads
+from agentflow.store.claim import claim
+from agentflow.store.database import Database, open_database
+from agentflow.store.protocol import (
+    Alive,
+    Append,
+    Appended,
+    Claim,
+    Claimed,
+    End,
+    PathEntry,
+    Queued,
+    Replayed,
+    SessionRecord,
+    StepRecord,
+    Tree,
+)
+from agentflow.store.reader import Reader
+from agentflow.store.writer import Writer
+
+
+class SqlStore:
+    """Implements `Store` (its contract stands there) for SQLite and Postgres."""
+
+    def __init__(self, database: Database, on_commit: Callable[[int], None] | None = None) -> None:
+        self._database = database
+        self._writer = Writer(database, on_commit)
+        self._reader = Reader(database)
+
+    @classmethod
+    def open(cls, url: str, on_commit: Callable[[int], None] | None = None) -> SqlStore:
+        """The store of this URL. Nothing is connected before the first job, which also makes or checks the tables.
+
+        `on_commit` is called on the writer's thread right after each COMMIT and before anybody is answered, with
+        the commit's number from 1; when it raises, the store writes nothing any more, as after a crash there.
+        Raises `StoreError` for a URL that is not understood.
+        """
+        return cls(open_database(url), on_commit)
+
+    async def claim(self, request: Claim) -> Claimed | Replayed | Queued:
+        return await self._writer.run(lambda tx: claim(tx, request), request.session_id)
+
+    async def append(self, write: Append) -> Appended:
+        return await self._writer.run(lambda tx: appends.append(tx, write), write.session_key)
+
+    async def end(self, write: End) -> Appended:
+        return await self._writer.run(lambda tx: appends.end(tx, write), write.append.session_key)
+
+    async def renew(self, keys: Sequence[int], owner: str, lease_until: Instant) -> None:
+        if keys:
+            await self._writer.run(lambda tx: appends.renew(tx, keys, owner, lease_until))
+
+    async def stops(self, keys: Sequence[int]) -> list[str]:
+        return await self._reader.run(lambda tx: reads.stops(tx, keys)) if keys else []
+
+    async def session(self, session_id: str) -> SessionRecord | None:
+        return await self._reader.run(lambda tx: reads.session(tx, session_id))
+
+    async def sessions(self, *, agent: str | None = None, limit: int = 50) -> list[SessionRecord]:
+        return await self._reader.run(lambda tx: reads.sessions(tx, agent, limit))
+
+    async def path(self, key: int, head: Place | None, *, lean_before: int | None) -> list[PathEntry]:
+        return await self._reader.run(lambda tx: message_reads.path(tx, key, head, lean_before))
+
+    async def step(self, key: int, turn_id: str) -> StepRecord | None:
+        return await self._reader.run(lambda tx: reads.step(tx, key, turn_id))
+
+    async def steps(self, key: int) -> list[StepRecord]:
+        return await self._reader.run(lambda tx: reads.steps(tx, key))
+
+    async def tree(self, key: int) -> Tree:
+        return await self._reader.run(lambda tx: message_reads.tree(tx, key))
+
+    async def events(self, session_id: str, after: int, limit: int = 500) -> list[Event]:
+        return await self._reader.run(lambda tx: event_log.read_events(tx, session_id, after, limit))
+
+    async def delete(self, session_id: str, alive: Alive) -> bool:
+        return await self._writer.run(lambda tx: appends.delete(tx, session_id, alive), session_id)
+
+    async def close(self) -> None:
+        """Finish the jobs given so far, then let go of the database."""
+        await self._writer.close()
+        await self._reader.close()
+        self._database.close()
