@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentflow.tools import questions, todo_items
+from agentflow.conversation import questions
+from agentflow.tools import todo_items
 
 ASK_USER = "ask_user"
 TASK = "task"

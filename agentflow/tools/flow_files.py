@@ -91,70 +91,79 @@ def _new_package(folder: Path) -> str:
 
 
 class FlowFolder:
-    """One folder's flow files; every look-up sees the files as they are now."""
+    """One folder's flow files, as they were when `refresh` last looked."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._stamps: dict[Path, _Stamp] = {}
+        self._stamps: dict[str, _Stamp] | None = None
         self._package = ""
-        self._scans: dict[Path, list[Definition] | SyntaxError] = {}
+        self._scans: dict[str, list[Definition] | SyntaxError] = {}
+        self._named: dict[str, list[Definition]] = {}
 
-    def refresh(self) -> str:
-        """Look at the files; the package name that stands for their present state is new when one changed."""
-        stamps = {path: (stat.st_mtime_ns, stat.st_size) for path, stat in self._files()}
-        if stamps != self._stamps or not self._package:
-            self._scans = {
-                path: scan for path, scan in self._scans.items() if stamps.get(path) == self._stamps.get(path)
-            }
-            self._stamps = stamps
-            self._package = _new_package(self.folder)
-        return self._package
+    def refresh(self) -> None:
+        """Look at the files; when one of them changed, everything is found and imported afresh."""
+        stamps = self._look()
+        if stamps == self._stamps:
+            return
+        known = self._stamps or {}
+        self._scans = {name: scan for name, scan in self._scans.items() if stamps.get(name) == known.get(name)}
+        self._named = {}
+        self._stamps = stamps
+        self._package = _new_package(self.folder)
 
-    def _files(self) -> list[tuple[Path, os.stat_result]]:
+    def _look(self) -> dict[str, _Stamp]:
         try:
             with os.scandir(self.folder) as entries:
-                return sorted((Path(e.path), e.stat()) for e in entries if e.name.endswith(".py") and e.is_file())
+                files = [(entry.name, entry.stat()) for entry in entries if _is_flow_file(entry)]
         except (FileNotFoundError, NotADirectoryError):
-            return []
+            return {}
+        return {name: (stat.st_mtime_ns, stat.st_size) for name, stat in files}
 
-    def definitions(self, name: str | None = None) -> list[Definition]:
-        """The flows of this folder's files, or those with one name; only files that mention it are read closely.
+    def named(self, name: str) -> list[Definition]:
+        """The flows with this name; only files that mention it are read closely.
 
-        Raises `InvalidConfig` when a file that cannot be parsed seems to define the name.
+        Raises `InvalidConfig` when a file that cannot be parsed seems to define it.
         """
-        self.refresh()
-        return [
-            definition
-            for path in self._stamps
-            if path.name != "__init__.py"
-            for definition in self._defined(path, name)
-            if name is None or definition.name == name
-        ]
+        if name not in self._named:
+            self._named[name] = [
+                definition
+                for path in self._paths()
+                if path.name in self._scans or name in _text(path)
+                for definition in self._scan(path, name)
+                if definition.name == name
+            ]
+        return self._named[name]
 
-    def _defined(self, path: Path, name: str | None) -> list[Definition]:
-        if path not in self._scans:
-            if name is not None and name not in path.read_text("utf-8", errors="replace"):
-                return []
-            self._scans[path] = _scan(path)
-        scan = self._scans[path]
+    def definitions(self) -> list[Definition]:
+        """All flows of the files that can be parsed; see `broken` for the others."""
+        return [definition for path in self._paths() for definition in self._scan(path)]
+
+    def _paths(self) -> list[Path]:
+        return [self.folder / name for name in sorted(self._stamps or ()) if name != "__init__.py"]
+
+    def _scan(self, path: Path, wanted: str | None = None) -> list[Definition]:
+        if path.name not in self._scans:
+            self._scans[path.name] = _definitions(path)
+        scan = self._scans[path.name]
         if not isinstance(scan, SyntaxError):
             return scan
-        if name is not None and _seems_to_define(path, name):
+        if wanted is not None and _seems_to_define(path, wanted):
             raise _broken(path, scan.lineno, scan)
         return []
 
     def broken(self) -> list[str]:
         """`path:line: reason` of each file that cannot be parsed."""
         return [
-            f"{path}:{scan.lineno}: {scan.msg}" for path, scan in self._scans.items() if isinstance(scan, SyntaxError)
+            f"{self.folder / name}:{scan.lineno}: {scan.msg}"
+            for name, scan in self._scans.items()
+            if isinstance(scan, SyntaxError)
         ]
 
     def module(self, stem: str) -> ModuleType:
         """The module of one file, imported when it is not yet; raises `InvalidConfig` with the line of the fault."""
         path = self.folder / f"{stem}.py"
-        package = self.refresh()
         try:
-            return importlib.import_module(f"{package}.{stem}")
+            return importlib.import_module(f"{self._package}.{stem}")
         except SyntaxError as error:
             raise _broken(Path(error.filename or path), error.lineno, error) from error
         except (Exception, SystemExit) as error:  # a file that is imported can fail in any way
@@ -167,7 +176,12 @@ class FlowFolder:
         return ""
 
 
-def _scan(path: Path) -> list[Definition] | SyntaxError:
+def _is_flow_file(entry: os.DirEntry[str]) -> bool:
+    """Editors leave dangling links and hidden copies beside the file they have open."""
+    return entry.name.endswith(".py") and not entry.name.startswith(".") and entry.is_file()
+
+
+def _definitions(path: Path) -> list[Definition] | SyntaxError:
     """The public functions at the top of a file under their public names; of one function written twice the last."""
     try:
         tree = ast.parse(path.read_bytes(), str(path))
@@ -198,8 +212,11 @@ def _flow_name(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str | None:
 
 def _seems_to_define(path: Path, name: str) -> bool:
     escaped = re.escape(name)
-    text = path.read_text("utf-8", errors="replace")
-    return re.search(rf"def\s+{escaped}\b|name\s*=\s*['\"]{escaped}['\"]", text) is not None
+    return re.search(rf"def\s+{escaped}\b|name\s*=\s*['\"]{escaped}['\"]", _text(path)) is not None
+
+
+def _text(path: Path) -> str:
+    return path.read_text("utf-8", errors="replace")
 
 
 def _fault_place(error: BaseException, path: Path) -> tuple[Path, int | None]:

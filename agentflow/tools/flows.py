@@ -148,21 +148,25 @@ class FlowLibrary:
         if not place.endswith(".py"):
             return self._by_module(place, function)
         path = (base or Path()).joinpath(place).resolve()
-        folder = self._by_path.setdefault(path.parent, FlowFolder(path.parent))
         if not path.is_file():
             raise InvalidConfig(f"'{reference}' names no flow: there is no file {path}")
-        return self._load(folder, path.stem, function)
+        if path.parent not in self._by_path:
+            self._by_path[path.parent] = FlowFolder(path.parent)
+        self._by_path[path.parent].refresh()
+        return self._load(self._by_path[path.parent], path.stem, function)
 
     def definitions(self) -> dict[str, Definition]:
         """Every flow that can be had by name, without importing any."""
         found: dict[str, Definition] = {}
         for folder in self._folders:
+            folder.refresh()
             found = {**{definition.name: definition for definition in folder.definitions()}, **found}
         return found
 
     def _by_name(self, name: str) -> Flow:
         for folder in self._folders:
-            definitions = folder.definitions(name)
+            folder.refresh()
+            definitions = folder.named(name)
             if len(definitions) > 1:
                 places = " and ".join(definition.where for definition in definitions)
                 raise InvalidConfig(f"Two flows are called '{name}': {places}. Rename one of them.")
@@ -174,6 +178,7 @@ class FlowLibrary:
     def _by_module(self, module: str, function: str) -> Flow:
         for folder in self._folders:
             if (folder.folder / f"{module}.py").is_file():
+                folder.refresh()
                 return self._load(folder, module, function)
         looked = ", ".join(str(folder.folder / f"{module}.py") for folder in self._folders)
         raise InvalidConfig(f"'{module}:{function}' names no flow: there is no file {looked}")

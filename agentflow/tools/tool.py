@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from agentflow.conversation.questions import check_questions
 from agentflow.tools import builtin
 from agentflow.tools.flows import Flow
-from agentflow.tools.questions import check_questions
 from agentflow.tools.schema import JsonSchema
 from agentflow.tools.todo_items import check_todos
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import datetime
+import gc
 import logging
 import threading
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 from agentflow.message import ToolCall
-from agentflow.tools.calls import Prepared, execute, finalize, prepare, prepare_with
+from agentflow.tools.calls import Prepared, _Run, execute, finalize, prepare, prepare_with
 from agentflow.tools.context import FlowContext
 from agentflow.tools.flows import make_flow
 from agentflow.tools.results import ToolResult, success
@@ -342,6 +343,38 @@ def test_an_async_flow_that_ignores_its_cancellation_does_not_hold_the_turn() ->
         return "late"
 
     assert run(stubborn, timeout_secs=0.01).error_code == "timeout"
+
+
+def test_an_abandoned_async_flow_is_left_to_end_by_itself() -> None:
+    """The loop holds tasks weakly: without a reference of ours a collection would destroy it half-way."""
+
+    async def slow_to_clean_up() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.get_running_loop().create_future()
+
+    async def turn() -> list[dict[str, Any]]:
+        complaints: list[dict[str, Any]] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, complaint: complaints.append(complaint))
+        await execute(ready(slow_to_clean_up, timeout_secs=0.01), FlowContext())
+        await asyncio.sleep(0)
+        gc.collect()
+        return complaints
+
+    assert asyncio.run(turn()) == []
+
+
+def test_the_first_result_counts() -> None:
+    """T23: a late one is dropped, also when both reach the loop."""
+
+    async def turn() -> ToolResult:
+        race = _Run()
+        race.settle(success("first"))
+        race.settle(success("late"))
+        return await race.future
+
+    assert asyncio.run(turn()).text == "first"
 
 
 def test_a_result_that_comes_after_the_loop_is_closed_is_harmless() -> None:

@@ -166,7 +166,10 @@ def test_the_package_file_of_a_folder_is_run_but_holds_no_flows(folder: Path) ->
     assert sorted(library.definitions()) == ["unit"]
 
 
-def test_two_folders_may_have_files_of_one_name_and_nothing_generic_is_imported(tmp_path: Path) -> None:
+def test_two_folders_may_have_files_of_one_name_and_nothing_generic_is_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
     path_before, folders = list(sys.path), [tmp_path / "a", tmp_path / "b"]
     for number, where in enumerate(folders):
         where.mkdir()
@@ -219,6 +222,15 @@ def test_new_and_removed_files_are_noticed(folder: Path) -> None:
     assert "There is no flow 'f'" in failure(library, "f")
 
 
+def test_what_an_editor_leaves_beside_a_file_does_not_count(folder: Path) -> None:
+    write(folder, a="def f() -> int:\n    return 1\n")
+    (folder / ".#a.py").symlink_to("nobody@nowhere")
+    (folder / ".a.py").write_text("def f() -> int:\n    return 2\n")
+    (folder / "b.py").mkdir()
+    (folder / "c.py").symlink_to("gone.py")
+    assert FlowLibrary([folder]).get("f").function() == 1
+
+
 def test_an_unknown_flow_is_told_with_what_exists_and_where_it_was_looked_for(folder: Path) -> None:
     write(folder, a="def create_refund() -> None: ...\ndef close() -> None: ...\n")
     message = failure(FlowLibrary([folder]), "create_refnd")
@@ -254,6 +266,7 @@ def test_two_flows_of_one_name_are_told_with_both_places(folder: Path) -> None:
         ("import os\n\nimport stripe_is_absent\ndef f() -> None: ...\n", 3, "ModuleNotFoundError: No module named"),
         ("def f() -> None: ...\ndef boom():\n    return 1 / 0\nboom()\n", 3, "ZeroDivisionError"),
         ("def f() -> None: ...\nraise SystemExit(2)\n", 2, "SystemExit: 2"),
+        ("import json\njson.loads('{')\ndef f() -> None: ...\n", 2, "JSONDecodeError"),
         ("from .helper import gone\ndef f() -> None: ...\n", 1, "ImportError"),
         ("import helper\ndef f() -> None: ...\n", 1, "from .helper import"),
         ("def f() -> None: ...\n\0", 1, "null bytes"),

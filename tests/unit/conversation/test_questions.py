@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agentflow.conversation.questions import Answer, Option, Question, check_questions, format_answers
 from agentflow.errors import InvalidInput
-from agentflow.tools.questions import Answer, Option, Question, check_questions, format_answers
 
 PLAN = {"header": "Plan", "question": "Which plan?", "options": [{"label": "Pro"}, {"label": "Free"}]}
 SIZE = {"header": "Size", "question": "How many seats?"}

@@ -52,6 +52,19 @@ class Question:
         }
 
 
+def read_questions(stored: Sequence[Mapping[str, Any]]) -> tuple[Question, ...]:
+    """Questions in the shape of `as_dict`, as they were checked and stored."""
+    return tuple(
+        Question(
+            item["header"],
+            item["question"],
+            tuple(Option(option["label"], option.get("description")) for option in item["options"]),
+            item["multi_select"],
+        )
+        for item in stored
+    )
+
+
 class _Violation(Exception):
     """Ends a check with the sentence the model gets."""
 
