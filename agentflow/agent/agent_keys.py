@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field, model_validator
 
+from agentflow.agent.cross_checks import agent_complaints, tool_name
 from agentflow.agent.inputs import misfit
-from agentflow.agent.interfaces import MAIN, broken_reference
 from agentflow.agent.keys import Complaint, Items, Keys, Named, Verbatim, complain
-from agentflow.agent.prompt import template_complaints
 from agentflow.agent.scalars import read_scalar
 from agentflow.agent.variables import Substituted
+
+AGENT_NAME = r"^[a-z][a-z0-9_-]{0,63}$"
 
 InputType = Literal["string", "number", "integer", "boolean", "array", "object"]
 
@@ -50,6 +51,9 @@ class Interface(Keys):
         default={}, repr=False, description="Further parameters, handed to the provider as they are."
     )
 
+    def __hash__(self) -> int:  # equal interfaces have equal ones; `extra` cannot be hashed
+        return hash((self.model, self.api_base))
+
 
 class ToolEntry(Keys):
     """A tool the model may call: a flow and how it is offered. The name of the flow alone is enough."""
@@ -78,8 +82,8 @@ class ToolEntry(Keys):
 
     @classmethod
     def completed(cls, values: dict[str, Any]) -> dict[str, Any]:
-        flow = values.get("flow")
-        return {"name": flow.rpartition(":")[2], **values} if isinstance(flow, str) else values
+        name = tool_name(values.get("flow"))
+        return values if name is None else {"name": name, **values}
 
 
 class InputSpec(Keys):
@@ -158,7 +162,7 @@ class AgentKeys(Keys):
     """One agent."""
 
     version: int = Field(default=1, ge=1, le=1, description="Version of the format.")
-    name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,63}$", description="Name of the agent, and of its folder.")
+    name: str = Field(pattern=AGENT_NAME, description="Name of the agent, and of its folder.")
     description: str = Field(default="", description="What the agent is for.")
     interfaces: Named[Interface] = Field(default={}, description="Ways to call models, by name; turns run with main.")
     model: str | None = Field(
@@ -175,65 +179,6 @@ class AgentKeys(Keys):
     tools: Items[ToolEntry] = Field(default=(), description="Tools of the agent: flows by name, or with options.")
     settings: Settings = Field(default=Settings(), description="How turns run, and their limits.")
 
-    @field_validator("interfaces")
     @classmethod
-    def _interfaces_resolve(cls, own: Mapping[str, Interface], info: ValidationInfo) -> Mapping[str, Interface]:
-        known = {**_shared(info), **own}
-        reasons = {name: broken_reference(known, each.model, name) for name, each in own.items()}
-        complain([Complaint(reason, (name, "model")) for name, reason in reasons.items() if reason])
-        return own
-
-    @field_validator("model")
-    @classmethod
-    def _one_main_interface(cls, model: str | None, info: ValidationInfo) -> str | None:
-        if "interfaces" not in info.data:
-            return model
-        own, known = info.data["interfaces"], {**_shared(info), **info.data["interfaces"]}
-        if model is None:
-            complain([] if MAIN in known else [Complaint("is required: a model string, or interfaces.main")])
-            return model
-        reason = "is given twice, here and as interfaces.main" if MAIN in own else None
-        reason = reason or broken_reference(known, model, MAIN)
-        complain([Complaint(reason)] if reason else [])
-        return model
-
-    @field_validator("prompt")
-    @classmethod
-    def _prompt_is_a_template(cls, prompt: str, info: ValidationInfo) -> str:
-        complain(_template_complaints([prompt], info, lambda index: ()))
-        return prompt
-
-    @field_validator("response_guidelines", "constraints")
-    @classmethod
-    def _items_are_templates(cls, items: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
-        complain(_template_complaints(items, info, lambda index: (index,)))
-        return items
-
-    @field_validator("tools")
-    @classmethod
-    def _tools_differ(cls, tools: tuple[ToolEntry, ...]) -> tuple[ToolEntry, ...]:
-        first: dict[str, int] = {}
-        for index, tool in enumerate(tools):
-            first.setdefault(tool.name, index)
-        complain([
-            Complaint(f"the tool {tool.name!r} is named twice, as tools[{first[tool.name]}] already", (index,))
-            for index, tool in enumerate(tools) if first[tool.name] != index
-        ])  # fmt: skip
-        return tools
-
-
-def _shared(info: ValidationInfo) -> Mapping[str, Interface]:
-    """The interfaces of the project, which the reader of the file gives as context."""
-    shared: Mapping[str, Interface] = (info.context or {}).get("interfaces", {})
-    return shared
-
-
-def _template_complaints(
-    texts: Sequence[str], info: ValidationInfo, path: Callable[[int], tuple[int, ...]]
-) -> list[Complaint]:
-    inputs = info.data.get("inputs")
-    return [
-        Complaint(message, path(index), line)
-        for index, text in enumerate(texts)
-        for line, message in template_complaints(text, inputs)
-    ]
+    def cross_check(cls, data: Mapping[str, Any], shared: Mapping[str, str]) -> Iterable[Complaint]:
+        return agent_complaints(data, shared)

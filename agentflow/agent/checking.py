@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -16,6 +17,8 @@ from agentflow.agent.variables import Substituted
 from agentflow.text import preview
 
 AnyKeys = TypeVar("AnyKeys", bound=Keys)
+
+NOTHING_SHARED: Mapping[str, str] = MappingProxyType({})
 
 _EXPECTED = {
     "string_type": "a text",
@@ -47,8 +50,8 @@ _SYNONYMS = {
 }
 
 
-def validate(document: Document, root: type[AnyKeys], context: Mapping[str, Any] | None = None) -> AnyKeys:
-    """The document's data as `root`; `context` is for its validators.
+def validate(document: Document, root: type[AnyKeys], shared: Mapping[str, str] = NOTHING_SHARED) -> AnyKeys:
+    """The document's data as `root`; `shared` are model strings of interfaces that are given from outside, by name.
 
     Raises `InvalidConfig` with every problem of the document and of its data.
     """
@@ -56,13 +59,16 @@ def validate(document: Document, root: type[AnyKeys], context: Mapping[str, Any]
         found = "it is empty" if document.data is None else f"this is {_value(document.data, None)}"
         whole = document.problem((), f"the file must be a mapping of keys, {found}")
         raise invalid([*document.problems, whole])
+    found_here = [complained(document, (), each) for each in root.cross_check(document.data, shared)]
     try:
-        value = root.model_validate(document.data, context=dict(context or {}))
+        value = root.model_validate(document.data)
     except ValidationError as error:
-        found_here = [each for details in error.errors(include_url=False) for each in _explain(document, root, details)]
-        complained = {each.key for each in document.problems}
-        rest = [each for each in found_here if each.key not in complained]
-        raise invalid(document.problems + rest) from None
+        found_here += [
+            each for details in error.errors(include_url=False) for each in _explain(document, root, details)
+        ]
+    if found_here:
+        complained_of = {each.key for each in document.problems}
+        raise invalid(document.problems + [each for each in found_here if each.key not in complained_of])
     document.checked()
     return value
 

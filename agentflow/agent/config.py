@@ -104,7 +104,7 @@ def load_agent(
     document = yamlfile.read(path, name=name, variables=variables)
     around = {key: moved(each, shared_from or path.parent, path.parent) for key, each in shared.items()}
     _check_folder(document, path)
-    keys = validate(document, AgentKeys, {"interfaces": around})
+    keys = validate(document, AgentKeys, {key: each.model for key, each in around.items()})
     known = around | dict(keys.interfaces) | ({MAIN: Interface(model=keys.model)} if keys.model else {})
     interfaces = MappingProxyType({key: resolved(known, key) for key in known})
     values = {field: getattr(keys, field) for field in AgentKeys.model_fields}

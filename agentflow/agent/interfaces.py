@@ -17,10 +17,10 @@ REFERENCE = "llm://"
 SCRIPTED = "scripted/"
 
 
-def broken_reference(known: Mapping[str, Interface], model: str, start: str) -> str | None:
+def broken_reference(known: Mapping[str, str], model: str, start: str) -> str | None:
     """Why the model string of the interface `start` leads nowhere: the name it gives is unknown, or itself again.
 
-    What is wrong further along is for the interface that says it.
+    `known` are the model strings by name. What is wrong further along is for the interface that says it.
     """
     if not model.startswith(REFERENCE):
         return None
@@ -31,7 +31,7 @@ def broken_reference(known: Mapping[str, Interface], model: str, start: str) -> 
     seen: list[str] = [start]
     while name not in seen:
         seen.append(name)
-        following = known[name].model if name in known else ""
+        following = known.get(name, "")
         if not following.startswith(REFERENCE):
             return None
         name = following.removeprefix(REFERENCE)

@@ -6,7 +6,7 @@ checks, the suggestions, the JSON Schema, the reference page, the hash) is deriv
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin
@@ -57,6 +57,15 @@ def complain(complaints: Sequence[Complaint]) -> None:
         raise PydanticCustomError(COMPLAINTS, "is not valid", {"complaints": tuple(complaints)})
 
 
+def _as_accepted(schema: dict[str, Any], keys: type[Keys]) -> None:
+    """Say in a JSON Schema what validation lets pass besides the keys: free keys, and a text as the short form."""
+    schema["patternProperties"] = {f"^{FREE_PREFIX}": {}}
+    if keys.short:
+        mapping = dict(schema)
+        schema.clear()
+        schema["anyOf"] = [{"type": "string", "minLength": 1}, mapping]
+
+
 class Keys(BaseModel):
     """A mapping of a file: unknown keys and wrong types are errors, nothing is converted, the value is frozen.
 
@@ -80,6 +89,11 @@ class Keys(BaseModel):
     def completed(cls, values: dict[str, Any]) -> dict[str, Any]:
         """The mapping with what follows from its own keys, before it is checked."""
         return values
+
+    @classmethod
+    def cross_check(cls, data: Mapping[str, Any], shared: Mapping[str, str]) -> Iterable[Complaint]:
+        """What is wrong between keys of a whole file, whose data may be of any shape; `shared`: see `validate`."""
+        return ()
 
     @classmethod
     def _typed(cls, key: str, value: Any) -> Any:

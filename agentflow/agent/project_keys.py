@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from agentflow.agent.agent_keys import Interface
-from agentflow.agent.interfaces import broken_reference
-from agentflow.agent.keys import Complaint, Keys, Named, complain
+from agentflow.agent.cross_checks import interface_complaints
+from agentflow.agent.keys import Complaint, Keys, Named
 
 
 class ProjectKeys(Keys):
@@ -24,9 +24,6 @@ class ProjectKeys(Keys):
     )
     retention_days: int = Field(default=0, ge=0, description="Days after which cleanup removes a session; 0: never.")
 
-    @field_validator("interfaces")
     @classmethod
-    def _interfaces_resolve(cls, interfaces: Mapping[str, Interface]) -> Mapping[str, Interface]:
-        reasons = {name: broken_reference(interfaces, each.model, name) for name, each in interfaces.items()}
-        complain([Complaint(reason, (name, "model")) for name, reason in reasons.items() if reason])
-        return interfaces
+    def cross_check(cls, data: Mapping[str, Any], shared: Mapping[str, str]) -> Iterable[Complaint]:
+        return interface_complaints(data, shared)
