@@ -91,7 +91,9 @@ class Reader:
             return None
         return _result(session_id, step, TurnState.ABORTED)
 
-    async def events(self, session_id: str, after_seq: int, turn_id: str | None, *, follow: bool) -> AsyncIterator[Event]:
+    async def events(
+        self, session_id: str, after_seq: int, turn_id: str | None, *, follow: bool
+    ) -> AsyncIterator[Event]:
         record = await self.record(session_id)
         if after_seq > record.seq:
             raise InvalidInput(f"Session {session_id!r} has {record.seq} events; there is none after {after_seq} yet.")

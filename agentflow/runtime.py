@@ -7,32 +7,48 @@ leave, and the turn goes on (T26).
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from agentflow import clock
+from agentflow.agent.inputs import check_inputs
+from agentflow.agent.loader import AgentLoader
 from agentflow.clock import NewId
-from agentflow.conversation.inbox import AskUserAnswer, HeadMove, Input, parse_input
-from agentflow.errors import AgentflowError, InvalidInput, SessionNotFound
+from agentflow.conversation.inbox import Input, parse_input
+from agentflow.errors import InvalidConfig, InvalidInput, SessionNotFound, StoreError
 from agentflow.events import Event
-from agentflow.loading import Agents, Flows, OpenModel
+from agentflow.loading import Agents, OpenModel, database_url
+from agentflow.message import TurnState
 from agentflow.reading import Reader
-from agentflow.store.protocol import Claim, Claimed, Replayed, Store
+from agentflow.store.protocol import Claim, Claimed, Moves, Owning, Queued, Replayed, Store
 from agentflow.turn.cache import HistoryCache
 from agentflow.turn.feed import Feeds
 from agentflow.turn.loaded import LoadedAgent
 from agentflow.turn.machine import Trigger, target
 from agentflow.turn.owner import LEASE, RENEW_SECS, Owner, is_alive
 from agentflow.turn.result import Receipt, TurnResult
-from agentflow.turn.runner import TurnInput, TurnRunner
-from agentflow.message import TurnState
+from agentflow.turn.runner import TurnRunner
+
+_log = logging.getLogger("agentflow.runtime")
 
 _POLL_SECS = 0.25
 _CLOSE_SECS = 5.0
 
-_BEGIN = (TurnState.IDLE, target("", TurnState.IDLE, Trigger.BEGIN))
-_REPAIR = (TurnState.RUNNING, target("", TurnState.RUNNING, Trigger.REPAIR))
+
+def _move(trigger: Trigger, state: TurnState) -> tuple[TurnState, TurnState]:
+    return state, target("", state, trigger)
+
+
+_MOVES = Moves(
+    begin=_move(Trigger.BEGIN, TurnState.IDLE),
+    answer=_move(Trigger.ANSWER, TurnState.PAUSED_ASK_USER),
+    repair=_move(Trigger.REPAIR, TurnState.RUNNING),
+    stop_paused=_move(Trigger.STOP, TurnState.PAUSED_ASK_USER),
+)
 
 
 class Runtime:
@@ -47,18 +63,19 @@ class Runtime:
         self._cache = HistoryCache()
         self._feeds = Feeds()
         self._turns: dict[str, _Running] = {}
+        self._closing = False
         self._heartbeat: asyncio.Task[None] | None = None
         self._reader = Reader(store, self._feeds)
 
     @classmethod
     def open(
         cls,
-        project: str = ".",
+        project: str | Path = ".",
         *,
         db: str | None = None,
         on_commit: Callable[[int], None] | None = None,
         new_id: NewId = clock.uuid7,
-        flows: Flows = (),
+        flows: Sequence[Callable[..., Any]] = (),
         open_model: OpenModel | None = None,
     ) -> Self:
         """Open a project folder.
@@ -68,12 +85,15 @@ class Runtime:
         that agents may name besides those in `workflows/`; `open_model(interface, folder)` may give a model of your
         own, or null for the usual one. Raises `InvalidConfig`, `StoreError`.
         """
-        from agentflow.loading import Project
         from agentflow.store.sql_store import SqlStore
 
-        opened = Project.find(project)
-        store = SqlStore.open(opened.database(db), on_commit=on_commit)
-        return cls(store, Agents(opened, flows, open_model), new_id, opened.environment)
+        root = Path(project).resolve()
+        if not root.is_dir():
+            raise InvalidConfig(f"There is no project folder {project!r}.", detail={"project": str(project)})
+        loader = AgentLoader(root, report=_keeps_last_good)
+        url = database_url(root, loader.project, db)
+        agents = Agents(loader.get, root, flows, open_model, url)
+        return cls(SqlStore.open(url, on_commit), agents, new_id, loader.project.keys.environment)
 
     async def __aenter__(self) -> Self:
         return self
@@ -84,7 +104,8 @@ class Runtime:
         await self.close()
 
     async def close(self) -> None:
-        """End what runs here, keeping what it has so far, and release everything."""
+        """End what runs here, keeping what it has so far, and release everything; queues stay as they are (C21)."""
+        self._closing = True
         tasks = [running.task for running in self._turns.values()]
         for running in self._turns.values():
             running.runner.interrupt.request("closing")
@@ -106,17 +127,25 @@ class Runtime:
         `SessionAgentMismatch`, `TurnAlreadyActive` (C18, C19): then nothing was written.
         """
         request = parse_input(given)
-        if isinstance(request, HeadMove | AskUserAnswer):
-            raise InvalidInput(f"{request.type} is not supported yet: send client.message or client.append.")
         _check_session_id(session_id)
         agent = await self._agent(session_id, request.agent_id, limits)
-        inputs = self._agents.check_inputs(agent, request.inputs)
-        turn_input = TurnInput(inputs, request.client.as_dict())
-        claim = self._claim(session_id, request, agent, turn_input)
+        request = replace(request, inputs=check_inputs(agent.config.inputs, request.inputs))
+        claim = Claim(
+            session_id=session_id,
+            input=request,
+            turn_id=request.turn_id or self._new_id(),
+            turn_id_given=request.turn_id is not None,
+            owning=self._owning(agent),
+            environment=self._environment,
+        )
         outcome = await self._store.claim(claim)
         if isinstance(outcome, Replayed):
             return Receipt(session_id, outcome.turn_id, False, True, outcome.after_seq)
-        self._start(session_id, agent, outcome, turn_input, claim.at)
+        if isinstance(outcome, Queued):
+            if outcome.started is not None:
+                self._start(session_id, agent, outcome.started)
+            return Receipt(session_id, outcome.turn_id, True, outcome.replayed, outcome.after_seq)
+        self._start(session_id, agent, outcome)
         return Receipt(session_id, outcome.turn_id, False, False, outcome.seq - len(outcome.log))
 
     async def run(
@@ -177,7 +206,7 @@ class Runtime:
     async def delete(self, session_id: str) -> None:
         """Erase a session and every row of it (R12). Raises `SessionNotFound`, `TurnAlreadyActive`."""
         if not await self._store.delete(session_id, is_alive):
-            raise session_not_found(session_id)
+            raise SessionNotFound(f"There is no session {session_id!r}.", detail={"session_id": session_id})
         self._cache.forget(session_id)
 
     # -- inside ----------------------------------------------------------------------------------------------------
@@ -190,49 +219,55 @@ class Runtime:
             name = record.agent
         return self._agents.load(name, limits or {})
 
-    def _claim(self, session_id: str, request: Input, agent: LoadedAgent, given: TurnInput) -> Claim:
+    def _owning(self, agent: LoadedAgent) -> Owning:
         at = clock.instant()
-        kept = {"inputs": dict(given.inputs), "client": dict(given.client)}
-        return Claim(
-            session_id=session_id,
-            agent=agent.config.name,
-            input=request,
-            turn_id=request.turn_id or self._new_id(),
-            turn_id_given=request.turn_id is not None,
-            config=(agent.config.hash, agent.config_text),
-            at=at,
-            owner=self._owner.text,
-            lease_until=at + LEASE,
-            alive=is_alive,
-            new_id=self._new_id,
-            begin=_BEGIN,
-            repair=_REPAIR,
-            request={key: value for key, value in kept.items() if value} or None,
-            call_model=agent.model.name,
-            environment=self._environment,
+        return Owning(
+            agent.config.name,
+            (agent.config.hash, agent.config_text),
+            agent.model.name,
+            self._owner.text,
+            at + LEASE,
+            at,
+            is_alive,
+            self._new_id,
+            _MOVES,
         )
 
-    def _start(
-        self, session_id: str, agent: LoadedAgent, claimed: Claimed, given: TurnInput, at: clock.Instant
-    ) -> None:
-        feed = self._feeds.start(session_id)
-        repaired = list(claimed.repaired)
-        feed.publish(claimed.repaired_turn, at, claimed.seq - len(claimed.log), repaired)
-        feed.publish(claimed.turn_id, at, claimed.seq, list(claimed.log))
-        self._owner.runs(claimed.turn_id)
-        runner = TurnRunner(self._store, self._cache, feed, agent, claimed, session_id, given, self._new_id)
-        task = asyncio.get_running_loop().create_task(runner.run(), name=f"agentflow turn {claimed.turn_id}")
-        self._turns[claimed.turn_id] = _Running(session_id, claimed.key, runner, task)
-        task.add_done_callback(lambda _: self._ended(session_id, claimed.turn_id))
-        if self._heartbeat is None or self._heartbeat.done():
-            self._heartbeat = asyncio.get_running_loop().create_task(self._beat())
+    def _start(self, session_id: str, agent: LoadedAgent, claimed: Claimed) -> None:
+        """Run a claimed turn in a task of its own, after its claim has been told."""
+        feed, at = self._feeds.start(session_id), clock.instant()
+        seq = claimed.seq - len(claimed.log) - sum(len(log) for _, log in claimed.before)
+        for turn_id, log in (*claimed.before, (claimed.turn_id, claimed.log)):
+            seq += len(log)
+            feed.publish(turn_id, at, seq, list(log))
+        following = [agent]
 
-    def _ended(self, session_id: str, turn_id: str) -> None:
-        running = self._turns.pop(turn_id)
-        self._owner.ended(turn_id)
-        self._feeds.stop(session_id)
-        if not running.task.cancelled():
-            running.task.exception()  # told to whoever waits for the result; nobody has to
+        def next_owning() -> Owning | None:
+            if self._closing:
+                return None
+            following[0] = self._agents.load(str(agent.config.path), {})
+            return self._owning(following[0])
+
+        runner = TurnRunner(self._store, self._cache, feed, agent, claimed, session_id, self._new_id, next_owning)
+        self._owner.runs(claimed.turn_id)
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(self._run(session_id, runner, following), name=f"agentflow turn {claimed.turn_id}")
+        self._turns[claimed.turn_id] = _Running(session_id, claimed.key, runner, task)
+        task.add_done_callback(_told_to_whoever_waits)
+        if self._heartbeat is None or self._heartbeat.done():
+            self._heartbeat = loop.create_task(self._beat())
+
+    async def _run(self, session_id: str, runner: TurnRunner, following: list[LoadedAgent]) -> TurnResult:
+        try:
+            outcome = await runner.run()
+            if outcome.started is not None:
+                self._start(session_id, following[0], outcome.started)
+            return outcome.result
+        finally:
+            del self._turns[runner.turn_id]
+            self._owner.ended(runner.turn_id)
+            if all(running.session_id != session_id for running in self._turns.values()):
+                self._feeds.stop(session_id)
 
     async def _beat(self) -> None:
         """While turns run: renew their leases (T27) and hear of stops asked for elsewhere (T23)."""
@@ -241,28 +276,36 @@ class Runtime:
         while self._turns:
             await asyncio.sleep(_POLL_SECS)
             keys = [running.session_key for running in self._turns.values()]
-            for turn_id in await self._store.stops(keys):
-                if turn_id in self._turns:
-                    self._turns[turn_id].runner.interrupt.request("stop")
-            if loop.time() - renewed >= RENEW_SECS:
-                renewed = loop.time()
-                await self._store.renew(keys, self._owner.text, clock.instant() + LEASE)
+            try:
+                for turn_id in await self._store.stops(keys):
+                    if turn_id in self._turns:
+                        self._turns[turn_id].runner.interrupt.request("stop")
+                if loop.time() - renewed >= RENEW_SECS:
+                    await self._store.renew(keys, self._owner.text, clock.instant() + LEASE)
+                    renewed = loop.time()
+            except StoreError as error:
+                _log.warning("leases could not be renewed, trying again: %s", error)
 
 
-class _Running:
-    __slots__ = ("runner", "session_id", "session_key", "task")
+class _Running(NamedTuple):
+    session_id: str
+    session_key: int
+    runner: TurnRunner
+    task: asyncio.Task[TurnResult]
 
-    def __init__(
-        self, session_id: str, session_key: int, runner: TurnRunner, task: asyncio.Task[TurnResult]
-    ) -> None:
-        self.session_id = session_id
-        self.session_key = session_key
-        self.runner = runner
-        self.task = task
+
+def _told_to_whoever_waits(task: asyncio.Task[TurnResult]) -> None:
+    """A failure is the result of whoever waits for it; when nobody does, the log has it."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        _log.error("%s ended without a result: %s", task.get_name(), error)
 
 
 def session_not_found(session_id: str) -> SessionNotFound:
     return SessionNotFound(f"There is no session {session_id!r}.", detail={"session_id": session_id})
+
+
+def _keeps_last_good(error: InvalidConfig) -> None:
+    _log.warning("the changed configuration is not used, the last good one stays in force: %s", error)
 
 
 def _check_session_id(session_id: str) -> None:

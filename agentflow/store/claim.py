@@ -1,346 +1,325 @@
-"""The claim: one transaction that makes a session ours and opens a turn, or says why not (T4, T27-T30, C18, C19).
+"""The claim: one transaction that makes a session ours and opens a turn's step, or says why not (T4, T27-T30).
 
-In order: the session's row is locked or made; another agent's name, a request made before and a live turn are
-answered; a turn whose owner is gone is repaired; the input is composed against the path of this moment; turn,
-step, execution and the first model call are recorded.
+In order (C19): another agent's name is refused, a request made before is answered, a live turn refuses or queues
+it; a turn whose owner is gone is repaired; then the input is merged against the path of this moment, and it starts
+a turn, answers the question the path waits for, or waits in the queue behind what came first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+import json
+from dataclasses import replace
+from typing import Any, NoReturn
 
 from agentflow import events
-from agentflow.clock import SECOND, Instant
-from agentflow.conversation.inbox import ClientMessage
-from agentflow.conversation.repair import INTERRUPTED, OpenCall, close
+from agentflow.clock import SECOND
+from agentflow.conversation import view
+from agentflow.conversation.inbox import AskUserAnswer, ClientAppend, ClientMessage, ClientMessages, Input
+from agentflow.conversation.questions import format_answers
+from agentflow.conversation.repair import ABORTED_BY_USER
 from agentflow.conversation.tree import Place
-from agentflow.errors import SessionAgentMismatch, TurnAlreadyActive
-from agentflow.events import LogEntry
-from agentflow.message import ExecutionStatus, Message, ToolCallStatus, Usage
+from agentflow.errors import (
+    AgentflowError,
+    InvalidInput,
+    NoPendingQuestion,
+    QuestionAlreadyAnswered,
+    SessionAgentMismatch,
+    TurnAlreadyActive,
+)
+from agentflow.message import ExecutionStatus, Message, ToolCallStatus
 from agentflow.store import rows
-from agentflow.store.protocol import Claim, Claimed, Replayed
-from agentflow.store.rows import Row, dumps, message_row
+from agentflow.store.closing import close_paused, head_id, repair, turn_usage
+from agentflow.store.known import KnownRows
+from agentflow.store.pending import Pending, pending_questions
+from agentflow.store.protocol import Claim, Claimed, Owning, Queued, Replayed
+from agentflow.store.queueing import enqueue, take_first, waiting
+from agentflow.store.rows import dumps
 from agentflow.store.transaction import Tx
+from agentflow.store.work import Work
 
 BUSY = "A request is already being processed for this session"
-
-_SESSION = (
-    "SELECT key, agent, branch, depth, seq, epoch, turn, owner, lease_until, turns, steps, executions, branches "
-    "FROM session WHERE id = ?"
-)
-_NEW_SESSION = (
-    "INSERT INTO session (id, agent, environment, created_at, updated_at, seq, epoch, turns, steps, executions, "
-    "branches) VALUES (?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0) ON CONFLICT (id) DO NOTHING"
-)
-_CLAIM = (
-    "UPDATE session SET branch = ?, depth = ?, seq = ?, epoch = epoch + 1, turn = ?, owner = ?, lease_until = ?, "
-    "stop_turn = NULL, turns = ?, steps = ?, executions = ?, branches = ?, updated_at = ? WHERE key = ? AND epoch = ?"
-)
+ANSWERED = "The pending question has already been answered for this session"
 
 
-@dataclass(slots=True)
-class _Session:
-    """The session's row while the claim works on it, and what the claim will write."""
-
-    key: int
-    agent: str
-    branch: int | None
-    depth: int | None
-    seq: int
-    epoch: int
-    turn: int | None
-    owner: str | None
-    lease_until: int | None
-    turns: int
-    steps: int
-    executions: int
-    branches: int
-    created: bool = False
-    rows: list[Row] = field(default_factory=list)
-
-    @property
-    def head(self) -> Place | None:
-        return None if self.branch is None or self.depth is None else Place(self.branch, self.depth)
+class QuestionExpired(AgentflowError):
+    code = "question_expired"
 
 
-def claim(tx: Tx, request: Claim) -> Claimed | Replayed:
-    """Run the claim. Raises `SessionAgentMismatch` and `TurnAlreadyActive`; then nothing is written."""
-    session = _locked(tx, request)
-    if session.agent != request.agent:
-        raise SessionAgentMismatch(
-            f"Session {request.session_id!r} belongs to agent {session.agent!r}, not {request.agent!r}; "
-            "use a new session id for another agent.",
-            detail={"session_id": request.session_id, "agent_id": session.agent},
-        )
-    replayed = _replay(tx, session, request)
-    if replayed is not None:
+def claim(tx: Tx, request: Claim) -> Claimed | Replayed | Queued:
+    """Run the claim. Raises what the input is refused with; then nothing is written."""
+    owning = request.owning
+    work = Work.locked(tx, request.session_id) or Work.made(
+        tx, request.session_id, owning.agent, request.environment, owning.at
+    )
+    _refuse_other_agent(work, request)
+    if not work.created and (replayed := _replayed(tx, work, request)) is not None:
         return replayed
-    if session.turn is None:
-        return _begin(tx, session, request, None, ())
-    turn_id = tx.one("SELECT id FROM turn WHERE session_key = ? AND number = ?", session.key, session.turn)[0]
-    _refuse_busy(session, request, turn_id)
-    repaired = _repair(tx, session, request, session.turn, turn_id)
-    return _begin(tx, session, request, turn_id, repaired)
+    given = request.input
+    waits, interrupts = bool(getattr(given, "queue", False)), bool(getattr(given, "interrupt", False))
+    if work.turn is not None and (running := _running(tx, work, request)) is not None:
+        if interrupts:
+            work.stop_turn = running
+            return replace(enqueue(tx, work, request, first=True), stopping=running)
+        if waits:
+            return enqueue(tx, work, request)
+        _refuse_busy(work, request, running)
+    started = _Start(tx, work, owning)
+    started.repair_dead()
+    started.expire_question()
+    if interrupts:
+        started.stop_question()
+    elif waits and started.paused_here() is not None:
+        return enqueue(tx, work, request)
+    elif work.queued and started.paused_here() is None and not isinstance(given, AskUserAnswer):
+        queued = enqueue(tx, work, request)
+        return replace(queued, started=start_first(tx, work, owning))
+    return started.begin(given, request.turn_id)
 
 
-def _locked(tx: Tx, request: Claim) -> _Session:
-    select = _SESSION + (" FOR UPDATE" if tx.is_postgres else "")
-    row = tx.one(select, request.session_id)
-    if row is not None:
-        return _Session(*row)
-    made = tx.execute(_NEW_SESSION, request.session_id, request.agent, request.environment, request.at, request.at)
-    session = _Session(*tx.one(select, request.session_id))
-    session.created = made == 1
-    return session
-
-
-def _replay(tx: Tx, session: _Session, request: Claim) -> Replayed | None:
-    """The turn that this request already has, by its turn id or by the id of its only message (C19)."""
-    if session.created:
+def start_first(tx: Tx, work: Work, owning: Owning) -> Claimed | None:
+    """Start the first entry of an idle session's queue, unless the path waits for an answer (C21)."""
+    started = _Start(tx, work, owning)
+    if not work.queued or started.paused_here() is not None:
         return None
-    found = None
+    entry = take_first(tx, work)
+    begun = started.begin(entry, entry.turn_id or owning.new_id())
+    return begun if isinstance(begun, Claimed) else None
+
+
+def _refuse_other_agent(work: Work, request: Claim) -> None:
+    if work.agent != request.owning.agent:
+        raise SessionAgentMismatch(
+            f"Session {request.session_id!r} belongs to agent {work.agent!r}, not {request.owning.agent!r}; "
+            "use a new session id for another agent.",
+            detail={"session_id": request.session_id, "agent_id": work.agent},
+        )
+
+
+def _replayed(tx: Tx, work: Work, request: Claim) -> Replayed | Queued | None:
+    """The turn that this request already has, by its turn id or by the id of its only message (C19)."""
+    message = request.input.message if isinstance(request.input, ClientMessage) else None
     if request.turn_id_given:
-        found = tx.one("SELECT id, after_seq FROM turn WHERE session_key = ? AND id = ?", session.key, request.turn_id)
-    elif isinstance(request.input, ClientMessage) and request.input.message.id:
+        found = tx.one(
+            "SELECT turn.id, turn.after_seq FROM turn WHERE session_key = ? AND id = coalesce((SELECT target FROM "
+            "alias WHERE session_key = ? AND kind = 'turn' AND alias = ?), ?)",
+            work.key, work.key, request.turn_id, request.turn_id,
+        )  # fmt: skip
+    elif message is not None and message.id:
         found = tx.one(
             "SELECT turn.id, turn.after_seq FROM message JOIN turn ON turn.session_key = message.session_key "
-            "AND turn.number = message.turn WHERE message.session_key = ? AND message.id = ?",
-            session.key,
-            request.input.message.id,
-        )
-    return None if found is None else Replayed(*found)
-
-
-def _refuse_busy(session: _Session, request: Claim, turn_id: str) -> None:
-    owner, lease_until = session.owner or "", session.lease_until or 0
-    if request.alive(owner, lease_until, turn_id):
-        wait = max(lease_until - request.at, 0) / SECOND
-        raise TurnAlreadyActive(
-            f"{BUSY}: turn {turn_id} of session {request.session_id!r} is running. Wait for it to end, or stop it.",
-            detail={"session_id": request.session_id, "turn_id": turn_id, "retry_after": round(wait, 3)},
-        )
-
-
-def _begin(
-    tx: Tx, session: _Session, request: Claim, repaired_turn: str | None, repaired: Sequence[LogEntry]
-) -> Claimed:
-    at, previous, after_seq = request.at, session.head, session.seq
-    session.turns += 1
-    session.steps += 1
-    session.executions += 1
-    turn, step, execution = session.turns, session.steps, session.executions
-    log: list[LogEntry] = []
-    if session.created:
-        log.append(events.plain(events.SESSION_CREATED, {"agent_id": request.agent}))
-    log.append(events.plain(events.TURN_STARTED, {"turn_id": request.turn_id, "config_hash": request.config[0]}))
-    messages = _new_messages(tx, session, request)
-    config_hash, config_text = request.config
-    session.rows += (
-        rows.InsertBlob(config_hash, config_text),
-        rows.InsertTurn(
-            turn, request.turn_id, request.begin[1], config_hash, at,
-            dumps(request.request) if request.request else None, after_seq,
-        ),
-        rows.InsertExecution(execution, turn, request.agent, config_hash, ExecutionStatus.RUNNING, at),
-    )  # fmt: skip
-    _record(tx, session, messages, turn, execution, log)
-    head_id = messages[-1].id if messages else _head_id(tx, session)
-    user = next((message.id for message in reversed(messages) if message.role == "user"), None)
-    session.rows.append(rows.InsertStep(step, turn, request.begin[1], at, user))
-    log.append(events.step_started(step))
-    call_id = _first_call(session, request, turn, step, execution, log)
-    _write(tx, session, request, turn, log)
-    return Claimed(
-        session.key, session.epoch + 1, turn, request.turn_id, step, execution, previous, session.head,
-        head_id, session.branches, messages, call_id, session.seq, tuple(log), repaired_turn, tuple(repaired),
-    )  # fmt: skip
-
-
-def _first_call(
-    session: _Session, request: Claim, turn: int, step: int, execution: int, log: list[LogEntry]
-) -> str | None:
-    if request.call_model is None:
+            "AND turn.number = message.turn WHERE message.session_key = ? AND message.id = coalesce((SELECT target "
+            "FROM alias WHERE session_key = ? AND kind = 'message' AND alias = ?), ?)",
+            work.key, work.key, message.id, message.id,
+        )  # fmt: skip
+    else:
         return None
-    call_id = request.new_id()
-    session.rows.append(
-        rows.InsertLlmCall(
-            call_id, turn, execution, step, 1, "main", request.call_model, "requested", request.at,
-            session.branch, session.depth,
-        )
-    )  # fmt: skip
-    log.append(events.llm_call_requested(call_id, 1, "main", request.call_model))
-    return call_id
+    if found is not None:
+        return Replayed(*found)
+    return waiting(tx, work, request) if work.queued else None
 
 
-def _new_messages(tx: Tx, session: _Session, request: Claim) -> tuple[Message, ...]:
-    """The input's messages that the session does not have yet, each with an id (C3, C7)."""
-    delivered = request.input.message if isinstance(request.input, ClientMessage) else None
-    given: Sequence[Any] = (delivered,) if delivered is not None else request.input.messages  # type: ignore[union-attr]
-    taken: set[str] = set()
-    fresh: list[Message] = []
-    for message in given:
-        if message.id and (message.id in taken or _recorded(tx, session, message.id)):
-            continue
-        named = message if message.id else _with_id(message, request.new_id())
-        taken.add(named.id)
-        fresh.append(named)
-    return tuple(fresh)
+def _running(tx: Tx, work: Work, request: Claim) -> str | None:
+    """The id of the live turn that has the session."""
+    turn_id = str(tx.one("SELECT id FROM turn WHERE session_key = ? AND number = ?", work.key, work.turn)[0])
+    return turn_id if request.owning.alive(work.owner or "", work.lease_until or 0, turn_id) else None
 
 
-def _recorded(tx: Tx, session: _Session, message_id: str) -> bool:
-    known = "SELECT 1 FROM message WHERE session_key = ? AND id = ?"
-    return not session.created and tx.one(known, session.key, message_id) is not None
-
-
-def _with_id(message: Message, id_: str) -> Message:
-    return Message(id_, message.role, message.content, message.tool_calls, message.tool_call_id, message.name)
-
-
-def _record(
-    tx: Tx, session: _Session, messages: Iterable[Message], turn: int, execution: int, log: list[LogEntry]
-) -> None:
-    """Write messages as a chain under the head, in the branch whose tip it is or in a new one (C5)."""
-    parent = None
-    for message in messages:
-        if parent is None and session.head is not None:
-            parent = _fork_unless_tip(tx, session)
-        if session.branch is None or session.depth is None:
-            _new_branch(session, None, 0)
-        session.depth = (session.depth or 0) + 1
-        session.rows.append(message_row(message, session.branch or 0, session.depth, turn, execution))
-        log.append(events.message_new(message, parent))
-        parent = message.id
-
-
-def _head_id(tx: Tx, session: _Session) -> str | None:
-    row = tx.one(
-        "SELECT id FROM message WHERE session_key = ? AND branch = ? AND depth = ?",
-        session.key,
-        session.branch,
-        session.depth,
+def _refuse_busy(work: Work, request: Claim, turn_id: str) -> NoReturn:
+    wait = max((work.lease_until or 0) - request.owning.at, 0) / SECOND
+    raise TurnAlreadyActive(
+        f"{BUSY}: turn {turn_id} of session {request.session_id!r} is running. Wait for it to end, or stop it.",
+        detail={"session_id": request.session_id, "turn_id": turn_id, "retry_after": round(wait, 3)},
     )
-    return None if row is None else str(row[0])
 
 
-def _fork_unless_tip(tx: Tx, session: _Session) -> str:
-    """The id of the head's message; when something already follows it on its branch, a new branch forks there."""
-    here = tx.all(
-        "SELECT depth, id FROM message WHERE session_key = ? AND branch = ? AND depth BETWEEN ? AND ? ORDER BY depth",
-        session.key, session.branch, session.depth, (session.depth or 0) + 1,
-    )  # fmt: skip
-    if len(here) > 1:
-        _new_branch(session, session.branch, session.depth or 0)
-    return str(here[0][1])
+class _Start:
+    """A session that no live turn has, on its way to the next step."""
 
+    def __init__(self, tx: Tx, work: Work, owning: Owning) -> None:
+        self.tx = tx
+        self.work = work
+        self.owning = owning
+        self.pending = [] if work.created else pending_questions(tx, work.key)
+        self.before: list[tuple[str, tuple[events.LogEntry, ...]]] = []
 
-def _new_branch(session: _Session, parent: int | None, fork_depth: int) -> None:
-    session.branches += 1
-    session.branch, session.depth = session.branches, fork_depth
-    session.rows.append(rows.InsertBranch(session.branches, parent, fork_depth))
+    def repair_dead(self) -> None:
+        work, owning = self.work, self.owning
+        if work.turn is None:
+            return
+        turn = work.turn
+        turn_id = repair(self.tx, work, turn, owning.moves.repair, owning.at, owning.new_id)
+        work.turn = None
+        self._flush_before(turn_id, turn)
 
+    def expire_question(self) -> None:
+        """Abort the paused turn of the path when its question's time is over (T21)."""
+        paused = self.paused_here()
+        if paused is None or paused.expires_at is None or paused.expires_at > self.owning.at:
+            return
+        error = QuestionExpired("Nobody answered the question in time.", detail={"tool_call_id": paused.call_id})
+        self._close(paused, "the question was not answered in time.", None, error)
 
-def _write(tx: Tx, session: _Session, request: Claim, turn: int, log: Sequence[LogEntry]) -> None:
-    session.seq += len(log)
-    tx.execute(
-        _CLAIM, session.branch, session.depth, session.seq, turn, request.owner, request.lease_until, session.turns,
-        session.steps, session.executions, session.branches, request.at, session.key, session.epoch,
-    )  # fmt: skip
-    tx.write(session.key, session.rows)
-    tx.log(session.key, session.seq, turn, request.at, log)
+    def stop_question(self) -> None:
+        """Stop the paused turn of the path, as its user would (C25, T25)."""
+        paused = self.paused_here()
+        if paused is not None:
+            self._close(paused, "the user stopped the turn.", ABORTED_BY_USER, None)
 
-
-def _repair(tx: Tx, session: _Session, request: Claim, turn: int, turn_id: str) -> list[LogEntry]:
-    """Close the turn of an owner that is gone (T30). Idempotent: it is part of the claim or it has not happened."""
-    step, execution = _last_step(tx, session, turn)
-    open_calls = [
-        OpenCall(found[0], found[1], found[2], ToolCallStatus(found[3]))
-        for found in tx.all(
-            "SELECT execution, id, name, status FROM tool_call WHERE session_key = ? AND turn = ? "
-            "AND status IN ('planned', 'started') ORDER BY execution, id",
-            session.key,
-            turn,
+    def _close(self, paused: Pending, why: str, marker: str | None, error: AgentflowError | None) -> None:
+        work, owning = self.work, self.owning
+        turn_id = close_paused(
+            self.tx, work, paused.turn, owning.moves.stop_paused, owning.at, owning.new_id, why, marker, error
         )
-    ]
-    open_streams = tx.all(
-        "SELECT id, checkpoint, execution FROM llm_call WHERE session_key = ? AND turn = ? AND status = 'requested'",
-        session.key, turn,
-    )  # fmt: skip
-    seen = next((text or "" for _, text, of in open_streams if of == execution), "")
-    closing = close(open_calls, seen, "the process running this turn ended unexpectedly.", marker=INTERRUPTED)
-    log: list[LogEntry] = []
-    for call, text in closing.results:
-        result = Message(request.new_id(), "tool", text, (), call.id, call.name)
-        _record(tx, session, [result], turn, call.execution, log)
-        session.rows.append(
-            rows.EndToolCall(ToolCallStatus.CLOSED, None, 0, result.id, None, 0, call.execution, call.id, call.status)
+        self.pending.remove(paused)
+        self._flush_before(turn_id, paused.turn)
+
+    def _flush_before(self, turn_id: str, turn: int) -> None:
+        self.before.append((turn_id, tuple(self.work.flush(self.tx, turn, self.owning.at))))
+
+    def paused_here(self) -> Pending | None:
+        """The question the active path waits for (C6)."""
+        return next((pending for pending in self.pending if pending.place == self.work.head), None)
+
+    def begin(self, given: Input, turn_id: str) -> Claimed | Replayed:
+        if isinstance(given, AskUserAnswer):
+            return self._answer(given, turn_id)
+        if not isinstance(given, ClientMessage | ClientAppend | ClientMessages):
+            raise InvalidInput(f"{given.type} starts no turn.")
+        merged = self._merge(given)
+        if not merged.paused:
+            return self._new_turn(given, turn_id, merged)
+        paused = next(p for p in self.pending if merged.cursor is not None and p.place == merged.cursor.place)
+        if merged.answer is None:
+            return self._stay_paused(paused, merged)
+        self._move_head(merged)
+        aliases = [message.id for message in merged.news]
+        return self._resume(paused, merged.answer, given, turn_id, aliases)
+
+    def _merge(self, given: ClientMessage | ClientAppend | ClientMessages) -> view.Merge:
+        known = KnownRows(self.tx, self.work.key, {pending.place for pending in self.pending})
+        head, new_id = known.at(self.work.head), self.owning.new_id
+        if isinstance(given, ClientMessages):
+            return view.merge(known, head, given.messages, new_id)
+        return view.append(known, head, given.messages, new_id)
+
+    def _move_head(self, merged: view.Merge) -> None:
+        if merged.head_moved and merged.cursor is not None:
+            self.work.tell(events.plain(events.HEAD_MOVED, {"head_id": merged.cursor.id}))
+        self.work.head = None if merged.cursor is None else merged.cursor.place
+
+    def _stay_paused(self, paused: Pending, merged: view.Merge) -> Replayed:
+        """A view that ends on a paused head finds its question there (C27)."""
+        self._move_head(merged)
+        self.work.flush(self.tx, None, self.owning.at)
+        self.work.save(self.tx, self.owning.at)
+        return Replayed(paused.turn_id, paused.after_seq)
+
+    def _new_turn(self, given: Input, turn_id: str, merged: view.Merge) -> Claimed:
+        work, owning = self.work, self.owning
+        after_seq = work.seq
+        work.turns += 1
+        work.steps += 1
+        work.executions += 1
+        if work.created:
+            work.tell(events.plain(events.SESSION_CREATED, {"agent_id": owning.agent}))
+        work.tell(events.plain(events.TURN_STARTED, {"turn_id": turn_id, "config_hash": owning.config[0]}))
+        self._move_head(merged)
+        base = work.head
+        config_hash, config_text = owning.config
+        work.rows += (
+            rows.InsertBlob(config_hash, config_text),
+            rows.InsertTurn(
+                work.turns, turn_id, owning.moves.begin[1], config_hash, owning.at, _kept(given), after_seq
+            ),
+            rows.InsertExecution(
+                work.executions, work.turns, owning.agent, config_hash, ExecutionStatus.RUNNING, owning.at
+            ),
         )
-        log.append(events.tool_call_ended(result, ok=False))
-    for call_id, _, _ in open_streams:
-        session.rows.append(_lost_call(call_id))
-        log.append(events.plain(events.LLM_CALL_ERRORED, {"call_id": call_id, "code": "interrupted"}))
-    answer_id = None
-    if closing.text is not None:
-        answer = Message(open_streams[0][0], "assistant", closing.text)
-        _record(tx, session, [answer], turn, execution, log)
-        answer_id = answer.id
-    log += _end_dead_turn(tx, session, request, turn, turn_id, step, answer_id, closing.answer_chars)
-    session.seq += len(log)
-    tx.write(session.key, session.rows)
-    tx.log(session.key, session.seq, turn, request.at, log)
-    session.rows.clear()
-    return log
+        parent = None if merged.cursor is None else merged.cursor.id
+        work.record(self.tx, merged.writes, work.turns, work.executions, parent)
+        messages = tuple(write.message for write in merged.writes if write.message is not None)
+        return self._open_step(given, work.turns, turn_id, work.executions, base, messages)
+
+    def _answer(self, given: AskUserAnswer, turn_id: str) -> Claimed:
+        found = self.tx.one(
+            "SELECT state FROM question WHERE session_key = ? AND call_id = ? ORDER BY turn DESC LIMIT 1",
+            self.work.key, given.tool_call_id,
+        )  # fmt: skip
+        here = self.paused_here()
+        if here is not None and here.call_id == given.tool_call_id:
+            return self._resume(here, format_answers(here.asked(), given.answers), given, turn_id, [])
+        detail = {"tool_call_id": given.tool_call_id}
+        if found is None:
+            raise NoPendingQuestion(f"No question {given.tool_call_id!r} was asked in this session.", detail=detail)
+        if found[0] == "pending":
+            raise InvalidInput(
+                f"Question {given.tool_call_id!r} waits on another branch; `agentflow sessions checkout` goes there.",
+                detail=detail,
+            )
+        raise QuestionAlreadyAnswered(ANSWERED, detail=detail)
+
+    def _resume(self, paused: Pending, answer: str, given: Input, turn_id: str, aliases: list[str]) -> Claimed:
+        """The answer becomes the call's result and the same turn goes on in a new step (T19, T20)."""
+        work, owning, base = self.work, self.owning, self.work.head
+        text = answer if isinstance(given, AskUserAnswer) else format_answers(paused.asked(), answer)
+        result = Message(owning.new_id(), "tool", text, (), paused.call_id, "ask_user")
+        work.steps += 1
+        from_state, to_state = owning.moves.answer
+        work.rows += (
+            rows.MoveQuestion("answered", paused.execution, paused.call_id, "pending"),
+            rows.MoveTurn(to_state, paused.turn, from_state),
+            rows.MoveExecution(ExecutionStatus.RUNNING, None, paused.execution),
+            rows.EndToolCall(
+                ToolCallStatus.FINISHED, None, 1, result.id, None, 0, paused.execution, paused.call_id,
+                ToolCallStatus.STARTED,
+            ),
+        )  # fmt: skip
+        work.rows += [rows.InsertAlias("message", alias, result.id) for alias in aliases]
+        if turn_id != paused.turn_id:
+            work.rows.append(rows.InsertAlias("turn", turn_id, paused.turn_id))
+        work.tell(events.plain(events.ASK_USER_ANSWERED, {"tool_call_id": paused.call_id}))
+        work.record(self.tx, [result], paused.turn, paused.execution, head_id(self.tx, work))
+        work.tell(events.tool_call_ended(result, ok=True))
+        claimed = self._open_step(given, paused.turn, paused.turn_id, paused.execution, base, (result,))
+        return replace(claimed, resumed=True, usage=turn_usage(self.tx, work.key, paused.turn))
+
+    def _open_step(
+        self, given: Input, turn: int, turn_id: str, execution: int, base: Place | None, messages: tuple[Message, ...]
+    ) -> Claimed:
+        work, owning = self.work, self.owning
+        last_id = head_id(self.tx, work)
+        asked = next((message.id for message in reversed(messages) if message.role in ("user", "tool")), None)
+        work.rows.append(rows.InsertStep(work.steps, turn, owning.moves.begin[1], owning.at, asked))
+        work.tell(events.step_started(work.steps))
+        call_id = None
+        if owning.call_model is not None:
+            call_id = owning.new_id()
+            work.rows.append(
+                rows.InsertLlmCall(
+                    call_id, turn, execution, work.steps, 1, "main", owning.call_model, "requested", owning.at,
+                    work.branch, work.depth,
+                )
+            )  # fmt: skip
+            work.tell(events.llm_call_requested(call_id, 1, "main", owning.call_model))
+        log = tuple(work.flush(self.tx, turn, owning.at))
+        work.epoch += 1
+        work.turn, work.owner, work.lease_until = turn, owning.owner, owning.lease_until
+        work.stop_turn = None
+        work.save(self.tx, owning.at)
+        return Claimed(
+            work.key, work.epoch, turn, turn_id, work.steps, execution, base, work.head, last_id, work.branches,
+            work.executions, given, messages, call_id, work.seq, log, tuple(self.before),
+        )  # fmt: skip
 
 
-def _last_step(tx: Tx, session: _Session, turn: int) -> tuple[int, int]:
-    step = tx.one("SELECT max(number) FROM step WHERE session_key = ? AND turn = ?", session.key, turn)
-    execution = tx.one("SELECT min(number) FROM execution WHERE session_key = ? AND turn = ?", session.key, turn)
-    return step[0], execution[0]
+def _kept(given: Input) -> str | None:
+    """What is kept of a request beside its messages: agent inputs and `client` (C8)."""
+    kept: dict[str, Any] = {"inputs": given.inputs, "client": given.client.as_dict()}
+    said = {key: value for key, value in kept.items() if value}
+    return dumps(said) if said else None
 
 
-def _lost_call(call_id: str) -> rows.EndLlmCall:
-    """A stream nobody saw the end of: its usage is unknown, never 0 (X6)."""
-    return rows.EndLlmCall(
-        "aborted", None, None, None, None, None, None, None, None, None, None, None, None,
-        dumps({"code": "interrupted"}), None, call_id,
-    )  # fmt: skip
-
-
-def _end_dead_turn(
-    tx: Tx, session: _Session, request: Claim, turn: int, turn_id: str, step: int, answer_id: str | None, chars: int
-) -> list[LogEntry]:
-    from_state, to_state = request.repair
-    spent = tx.one(
-        "SELECT sum(input), sum(output), sum(cache_read), sum(cache_write) FROM llm_call "
-        "WHERE session_key = ? AND turn = ?",
-        session.key,
-        turn,
-    )
-    at: Instant = request.at
-    session.rows += (
-        rows.EndTurn(to_state, at, None, None, *(_whole(n) for n in spent), None, turn, from_state),
-        rows.EndStep(to_state, at, None, answer_id, chars, step),
-    )
-    for (execution,) in tx.all(
-        "SELECT number FROM execution WHERE session_key = ? AND turn = ? AND status = ?",
-        session.key, turn, ExecutionStatus.RUNNING,
-    ):  # fmt: skip
-        session.rows.append(rows.MoveExecution(ExecutionStatus.ABORTED, None, execution))
-    seen = _seen_text(session.rows, answer_id, chars)
-    return [
-        events.plain(events.STEP_COMPLETED, {"order": step, "state": to_state}),
-        events.turn_completed(to_state, Usage(*(_whole(n) for n in spent)), None),
-        events.done(turn_id, seen, to_state, step),
-    ]
-
-
-def _whole(value: Any) -> int | None:
-    return None if value is None else int(value)
-
-
-def _seen_text(written: Iterable[Row], answer_id: str | None, chars: int) -> str | None:
-    for row in written:
-        if isinstance(row, rows.InsertMessage) and row.id == answer_id:
-            return (row.content or "")[:chars]
-    return None
+def kept_request(text: str | None) -> dict[str, Any]:
+    """`{inputs?, client?}` of a turn's row."""
+    kept: dict[str, Any] = json.loads(text) if text is not None else {}
+    return kept

@@ -26,30 +26,46 @@ Alive = Callable[[str, Instant, str], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """Everything a claim needs (T4); it is pure apart from the rows it reads, so it can be run again.
+class Moves:
+    """The machine's moves that the store makes by itself (T2)."""
 
-    `turn_id_given` is false when the id was minted here. `config` is `(hash, JSON text)` of the configuration in
-    force (A7). `request` is what is kept of the request beside its messages, JSON. `call_model` is the model of the
-    first call, recorded as requested in the same commit (T11), or null when something comes before it. `begin` and
-    `repair` are the machine's moves that a claim can make (T2).
+    begin: Move
+    answer: Move
+    repair: Move
+    stop_paused: Move
+
+
+@dataclass(frozen=True, slots=True)
+class Owning:
+    """Who claims, and what a turn that starts by it runs with.
+
+    `config` is `(hash, JSON text)` of the configuration in force (A7). `call_model` is the model of the first call,
+    recorded as requested in the same commit (T11), or null when something comes before it.
+    """
+
+    agent: str
+    config: tuple[str, str]
+    call_model: str | None
+    owner: str
+    lease_until: Instant
+    at: Instant
+    alive: Alive
+    new_id: NewId
+    moves: Moves
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One request for a session (T4); pure apart from the rows it reads, so it can be run again.
+
+    `input` has its agent inputs validated. `turn_id_given` is false when the id was minted here.
     """
 
     session_id: str
-    agent: str
     input: Input
     turn_id: str
     turn_id_given: bool
-    config: tuple[str, str]
-    at: Instant
-    owner: str
-    lease_until: Instant
-    alive: Alive
-    new_id: NewId
-    begin: Move
-    repair: Move
-    request: dict[str, Any] | None = None
-    call_model: str | None = None
+    owning: Owning
     environment: str = "production"
 
 
@@ -57,9 +73,10 @@ class Claim:
 class Claimed:
     """A turn is running and ours. `head` is where the path ends now, `previous_head` where it ended before.
 
-    `call_id` names the first model call when the claim recorded it. `log` holds the turn's entries of this commit,
-    the last of which has the sequence number `seq`; `repaired` holds those written just before for a turn that its
-    dead owner left (T30).
+    `input` is what started it and `messages` what was recorded of that, with ids. `usage` is what the turn has
+    spent in earlier steps, when `resumed` by the answer to a question. `call_id` names the first model call when
+    the claim recorded it. `log` holds the turn's entries of this commit, the last of which has the sequence number
+    `seq`; `before` those written just before for a turn that ended by it, with that turn's id (T30).
     """
 
     key: int
@@ -72,20 +89,37 @@ class Claimed:
     head: Place | None
     head_id: str | None
     branches: int
+    executions: int
+    input: Input
     messages: tuple[Message, ...]
     call_id: str | None
     seq: int
     log: tuple[LogEntry, ...]
-    repaired_turn: str | None = None
-    repaired: tuple[LogEntry, ...] = ()
+    before: tuple[tuple[str, tuple[LogEntry, ...]], ...] = ()
+    resumed: bool = False
+    usage: Usage = field(default_factory=Usage)
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """The request was made before: its turn answers, nothing was written (C19)."""
+    """The request was made before, or asks for nothing: that turn answers, nothing runs (C19, C27)."""
 
     turn_id: str
     after_seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """The request waits as turn `turn_id`; `started` is the first of the queue, when that could start (C21).
+
+    `replayed`: it waited already (C19). `stopping` names the running turn that was asked to stop for it (C25).
+    """
+
+    turn_id: str
+    after_seq: int
+    started: Claimed | None = None
+    replayed: bool = False
+    stopping: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +139,13 @@ class Append:
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """`seq` is the number of the last entry; `stop_turn` the turn somebody asked to stop (T23)."""
+    """`seq` is the number of the last entry; `stop_turn` the turn somebody asked to stop (T23), `started` the queued turn
+    that began when this one ended.
+    """
 
     seq: int
     stop_turn: str | None
+    started: Claimed | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +153,14 @@ class End:
     """The last commit of a turn's step: `append` and the release of the session in one transaction (T10).
 
     `state` is the turn's state and becomes the session's outcome. `erase` removes what `observability: false`
-    does not keep (R5).
+    does not keep (R5). With `owning` the first entry of the queue starts in the same transaction, unless the
+    active path waits for an answer (C21); a runtime that closes gives none and leaves the queue as it is.
     """
 
     append: Append
     state: str
     erase: bool = False
+    owning: Owning | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +241,7 @@ class Store(Protocol):
     commit is answered, what it wrote survives the process.
     """
 
-    async def claim(self, request: Claim) -> Claimed | Replayed: ...
+    async def claim(self, request: Claim) -> Claimed | Replayed | Queued: ...
 
     async def append(self, write: Append) -> Appended: ...
 

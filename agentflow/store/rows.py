@@ -12,6 +12,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from agentflow.conversation.tree import Node
 from agentflow.message import Content, Message, Role, ToolCall
 
 
@@ -223,7 +224,7 @@ class EndToolCall(NamedTuple):
 
 
 class MoveQuestion(NamedTuple):
-    """Exactly one answer wins (C29)."""
+    """Exactly one answer wins, by `from_state` (C29)."""
 
     state: str
     execution: int
@@ -285,11 +286,9 @@ UPDATES: dict[type[Any], tuple[str, tuple[str, ...]]] = {
 }
 
 
-def message_row(
-    message: Message, branch: int, depth: int, turn: int, execution: int, copied_from: str | None = None
-) -> InsertMessage:
-    """A message at its place; a copy leaves its content to the original (X18)."""
-    content = message.content if copied_from is None else None
+def message_row(message: Message, branch: int, depth: int, turn: int, execution: int) -> InsertMessage:
+    """A message at its place."""
+    content = message.content
     return InsertMessage(
         branch,
         depth,
@@ -304,7 +303,20 @@ def message_row(
         message.name,
         dumps(message.provider) if message.provider else None,
         int(message.hidden),
-        copied_from,
+    )
+
+
+def copy_row(id_: str, original: Node, branch: int, depth: int, turn: int, execution: int) -> InsertMessage:
+    """A copy at its place: it leaves content and calls to the first original and keeps its turn (C10, X18)."""
+    return InsertMessage(
+        branch,
+        depth,
+        id_,
+        original.role,
+        original.turn or turn,
+        execution,
+        call_id=original.tool_call_id,
+        copied_from=original.original,
     )
 
 

@@ -15,6 +15,7 @@ from agentflow.events import LogEntry
 from agentflow.message import ExecutionStatus, Message, ToolCall, ToolCallStatus, Usage
 from agentflow.models.assembly import Reply
 from agentflow.store import rows
+from agentflow.store.protocol import Claimed, Owning
 from agentflow.store.rows import Row, dumps, message_row
 from agentflow.tools.results import ToolResult
 from agentflow.turn.journal import Journal, next_place
@@ -223,10 +224,10 @@ class Execution:
         staged, log = self._take()
         await self.journal.commit(staged, log)
 
-    async def end(self, state: str, *, erase: bool) -> None:
-        """Write what is staged and release the session, in one transaction (T10)."""
+    async def end(self, state: str, *, erase: bool, owning: Owning | None) -> Claimed | None:
+        """Write what is staged and release the session, in one transaction (T10); the next queued turn, if any."""
         staged, log = self._take()
-        await self.journal.end(staged, log, state, erase=erase)
+        return await self.journal.end(staged, log, state, erase=erase, owning=owning)
 
     def ended(self, status: ExecutionStatus) -> None:
         self.stage(rows.MoveExecution(status, milliseconds_since(self._started), self.number))

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from agentflow import clock
 from agentflow.conversation.tree import Place
 from agentflow.events import LogEntry
-from agentflow.message import Usage
-from agentflow.store.protocol import Append, Appended, Claimed, End, Store
+from agentflow.store.protocol import Append, Appended, Claimed, End, Owning, Store
 from agentflow.store.rows import Row
 from agentflow.turn.feed import Feed
 from agentflow.turn.stop import Interrupt
@@ -28,10 +27,10 @@ class Journal:
         self.turn_id = claimed.turn_id
         self.step = claimed.step
         self.head = claimed.head
-        self.executions = claimed.execution
+        self.executions = claimed.executions
         self.branches = claimed.branches
         self.feed = feed
-        self.usage = Usage()
+        self.usage = claimed.usage
         self._store = store
         self._epoch = claimed.epoch
         self._interrupt = interrupt
@@ -45,10 +44,14 @@ class Journal:
         write = self._append(rows, log)
         self._told(write, await self._store.append(write), log)
 
-    async def end(self, rows: Sequence[Row], log: list[LogEntry], state: str, *, erase: bool = False) -> None:
-        """The last commit of this step: it releases the session too (T10)."""
+    async def end(
+        self, rows: Sequence[Row], log: list[LogEntry], state: str, *, erase: bool, owning: Owning | None
+    ) -> Claimed | None:
+        """The last commit of this step: it releases the session too, and starts the next queued turn (T10)."""
         write = self._append(rows, log)
-        self._told(write, await self._store.end(End(write, state, erase)), log)
+        appended = await self._store.end(End(write, state, erase, owning))
+        self._told(write, appended, log)
+        return appended.started
 
     def _append(self, rows: Sequence[Row], log: Sequence[LogEntry]) -> Append:
         return Append(

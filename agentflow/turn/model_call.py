@@ -86,7 +86,9 @@ async def _read(
 ) -> None:
     clock = asyncio.get_running_loop().time
     due = clock() + CHECKPOINT_SECS
-    shown = {kind: _Shown(stream, feed, kind, make) for kind, make in (("text", TextDelta), ("reasoning", ReasoningDelta))}
+    shown = {
+        kind: _Shown(stream, feed, kind, make) for kind, make in (("text", TextDelta), ("reasoning", ReasoningDelta))
+    }
     texts, reasonings = shown["text"], shown["reasoning"]
     deltas = model.stream(request)
     try:

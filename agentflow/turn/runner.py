@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from agentflow.message import ExecutionStatus, Message, ToolCall, TurnState, tex
 from agentflow.models.assembly import Reply, settle_calls
 from agentflow.models.protocol import ModelRequest
 from agentflow.store import rows
-from agentflow.store.protocol import Claimed, Store
+from agentflow.store.protocol import Claimed, Owning, Store
 from agentflow.store.rows import dumps
 from agentflow.tools.calls import Prepared, execute
 from agentflow.tools.context import FlowContext
@@ -43,11 +43,11 @@ _log = logging.getLogger("agentflow.turn")
 
 
 @dataclass(frozen=True, slots=True)
-class TurnInput:
-    """What a request gave the turn beside its messages: validated inputs, `client` (C8) and prompt variables."""
+class Outcome:
+    """A turn's result, and the queued turn that began in the transaction that ended it (C21)."""
 
-    inputs: Mapping[str, Any]
-    client: Mapping[str, Any]
+    result: TurnResult
+    started: Claimed | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class TurnRunner:
 
     def __init__(
         self, store: Store, cache: HistoryCache, feed: Feed, agent: LoadedAgent, claimed: Claimed, session_id: str,
-        given: TurnInput, new_id: NewId,
+        new_id: NewId, next_owning: Callable[[], Owning | None],
     ) -> None:  # fmt: skip
         self.interrupt = Interrupt()
         self.turn_id = claimed.turn_id
@@ -81,8 +81,9 @@ class TurnRunner:
         self._cache = cache
         self._agent = agent
         self._claimed = claimed
-        self._given = given
+        self._client = claimed.input.client.as_dict()
         self._new_id = new_id
+        self._next_owning = next_owning
         self._journal = Journal(store, feed, session_id, claimed, self.interrupt)
         self._live = LiveTurn(claimed.turn_id, TurnState.RUNNING)
 
@@ -90,8 +91,8 @@ class TurnRunner:
     def settings(self) -> Settings:
         return self._agent.config.settings
 
-    async def run(self) -> TurnResult:
-        """The turn's result.
+    async def run(self) -> Outcome:
+        """Run to the end of this step.
 
         Raises `StaleOwner` when another process took the session, `StoreError` when the database is away: then
         nothing more is written, and the next request repairs what is left.
@@ -120,9 +121,7 @@ class TurnRunner:
 
     async def _load(self, is_lean: bool) -> History:
         claimed = self._claimed
-        path = await self._store.path(
-            claimed.key, claimed.previous_head, lean_before=claimed.turn if is_lean else None
-        )
+        path = await self._store.path(claimed.key, claimed.previous_head, lean_before=claimed.turn if is_lean else None)
         messages = [entry.message for entry in path]
         history = History()
         history.extend(lean(messages) if is_lean else messages)
@@ -130,7 +129,9 @@ class TurnRunner:
 
     async def _work(self, execution: Execution) -> _Ending:
         try:
-            execution.prompt = self._agent.render_prompt(self._given.inputs, {}, {"id": self._journal.session_id})
+            execution.prompt = self._agent.render_prompt(
+                self._claimed.input.inputs, {}, {"id": self._journal.session_id}
+            )
             return await self._loop(execution)
         except Interrupted as interrupted:
             return self._interrupted(execution, interrupted)
@@ -184,7 +185,9 @@ class TurnRunner:
                 lambda text: self._journal.commit([rows.CheckpointLlmCall(text, call_id)], []),
                 timeout_secs=self.settings.llm_timeout_secs, retries=self.settings.llm_retries,
             )  # fmt: skip
-        calls = settle_calls(reply.tool_calls, {call.id for m in execution.messages for call in m.tool_calls}, self._new_id)
+        calls = settle_calls(
+            reply.tool_calls, {call.id for m in execution.messages for call in m.tool_calls}, self._new_id
+        )
         message = self._message(call_id, reply, calls)
         execution.reply_completed(reply, message, with_tools=with_tools)
         if message is not None and not calls:
@@ -242,8 +245,8 @@ class TurnRunner:
             loop.call_soon_threadsafe(journal.feed.tell, event)
 
         return FlowContext(
-            journal.session_id, self.turn_id, self._agent.config.name, call.id, self._given.inputs, {},
-            self._given.client, logging.getLogger(f"agentflow.agent.{self._agent.config.name}"), emit,
+            journal.session_id, self.turn_id, self._agent.config.name, call.id, self._claimed.input.inputs, {},
+            self._client, logging.getLogger(f"agentflow.agent.{self._agent.config.name}"), emit,
         )  # fmt: skip
 
     # -- the ways to an end ----------------------------------------------------------------------------------------
@@ -288,7 +291,7 @@ class TurnRunner:
             (closing.text or "")[: closing.answer_chars] or None, limit, None if stopped else error,
         )  # fmt: skip
 
-    async def _end(self, execution: Execution, ending: _Ending) -> TurnResult:
+    async def _end(self, execution: Execution, ending: _Ending) -> Outcome:
         journal, claimed = self._journal, self._claimed
         from_state, to_state = self._live.target(ending.trigger)
         usage, error = journal.usage, ending.error.as_dict() if ending.error else None
@@ -311,13 +314,22 @@ class TurnRunner:
             events.turn_completed(to_state, usage, error),
             events.done(self.turn_id, ending.answer, to_state, claimed.step, limit=ending.limit, failure=error),
         )
-        await execution.end(to_state, erase=not self.settings.observability)
+        erase = not self.settings.observability
+        started = await execution.end(to_state, erase=erase, owning=self._next_owning())
         self._live.fire(ending.trigger)
         self._remember(execution)
-        return TurnResult(
-            journal.session_id, self.turn_id, claimed.step, to_state, ending.answer, usage,
-            limit=ending.limit, error=error, scripted=self._agent.model.scripted,
-        )  # fmt: skip
+        result = TurnResult(
+            journal.session_id,
+            self.turn_id,
+            claimed.step,
+            to_state,
+            ending.answer,
+            usage,
+            limit=ending.limit,
+            error=error,
+            scripted=self._agent.model.scripted,
+        )
+        return Outcome(result, started)
 
     def _remember(self, execution: Execution) -> None:
         """Keep the history for the next turn; a turn that did not end by itself is read again from the store."""
@@ -328,9 +340,7 @@ class TurnRunner:
         history, is_lean = execution.earlier, self.settings.lean_history
         history.extend(lean(execution.messages) if is_lean else execution.messages)
         blobs = frozenset(execution.known_blobs)
-        self._cache.put(
-            journal.session_id, Remembered(journal.session_key, journal.head, is_lean, history, blobs)
-        )
+        self._cache.put(journal.session_id, Remembered(journal.session_key, journal.head, is_lean, history, blobs))
 
 
 _INTERRUPTIONS = {

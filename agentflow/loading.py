@@ -1,0 +1,149 @@
+"""Agents made ready to run: configuration read, flows found, models opened, again only when a file changed (A7)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from agentflow import clock
+from agentflow.agent.config import AgentConfig, Interface
+from agentflow.agent.keys import plain
+from agentflow.agent.project import AGENTS, PROJECT_FILE, Project
+from agentflow.agent.prompt import system_prompt
+from agentflow.errors import InvalidConfig
+from agentflow.models.protocol import Model
+from agentflow.models.scripted_model import PREFIX, ScriptedModel
+from agentflow.store.rows import dumps
+from agentflow.tools.flows import Flow, FlowLibrary, make_flow
+from agentflow.tools.tool import Tool, tool_of
+from agentflow.turn.loaded import LoadedAgent
+
+T = TypeVar("T")
+
+OpenModel = Callable[[Interface, Path], Model | None]
+"""`(interface, the agent's folder) -> model`, or null for the adapter that the model string asks for."""
+
+
+class Agents:
+    """Loads agents for a runtime. `scope` keeps apart what scripted models remember of sessions."""
+
+    def __init__(
+        self,
+        read: Callable[[str], AgentConfig],
+        root: Path,
+        flows: Sequence[Callable[..., Any]],
+        open_model: OpenModel | None,
+        scope: str,
+    ) -> None:
+        self._read = read
+        self._library = FlowLibrary.of_project(root)
+        self._flows = {flow.name: flow for flow in map(make_flow, flows)}
+        self._open_model = open_model
+        self._scope = scope
+        self._models: dict[tuple[str, Path], Model] = {}
+        self._loaded: dict[Path, LoadedAgent] = {}
+
+    def load(self, reference: str, limits: Mapping[str, Any]) -> LoadedAgent:
+        """The agent of a name or path as its files are now, its settings changed by `limits` for one turn.
+
+        Raises `AgentNotFound`, `InvalidConfig`, and `InvalidInput` for limits that cannot be.
+        """
+        config = self._read(reference)
+        loaded = self._loaded.get(config.path)
+        flows = self._flows_of(config)
+        if loaded is None or loaded.config is not config or _flows(loaded) != flows:
+            loaded = self._loaded[config.path] = self._make(config, flows)
+        return replace(loaded, config=config.with_settings(limits)) if limits else loaded
+
+    def _flows_of(self, config: AgentConfig) -> list[Flow]:
+        return [
+            self._flows.get(entry.flow) or self._find(config, index, entry.flow)
+            for index, entry in enumerate(config.tools)
+        ]
+
+    def _find(self, config: AgentConfig, index: int, reference: str) -> Flow:
+        try:
+            return self._library.get(reference, base=config.folder)
+        except InvalidConfig as error:
+            raise config.invalid(("tools", index), error.message) from error
+
+    def _make(self, config: AgentConfig, flows: Sequence[Flow]) -> LoadedAgent:
+        tools: dict[str, Tool] = {}
+        for entry, flow in zip(config.tools, flows, strict=True):
+            tools[entry.name] = tool_of(
+                flow,
+                name=entry.name,
+                timeout_secs=_given(entry.timeout_secs, config.settings.tool_timeout_secs),
+                max_result_chars=_given(entry.max_result_chars, config.settings.tool_result_max_chars),
+                ends_turn=entry.ends_turn,
+            )
+        models = {name: self._model(interface, config) for name, interface in config.interfaces.items()}
+        return LoadedAgent(config, tools, models, _prompt_of(config))
+
+    def _model(self, interface: Interface, config: AgentConfig) -> Model:
+        """One adapter per interface and folder, so that connections and scripts are shared by turns."""
+        timeout = _given(interface.timeout_secs, config.settings.llm_timeout_secs)
+        key = (dumps([plain(interface), timeout]), config.folder)
+        if key not in self._models:
+            own = self._open_model(interface, config.folder) if self._open_model is not None else None
+            self._models[key] = own or open_model(interface, config.folder, timeout, self._scope)
+        return self._models[key]
+
+
+def open_model(interface: Interface, folder: Path, timeout_secs: float, scope: str) -> Model:
+    """The adapter a model string asks for: `scripted/...` in-process, anything else through litellm."""
+    if interface.model.startswith(PREFIX):
+        return ScriptedModel.from_file(interface.model, folder, scope=scope)
+    from agentflow.models.litellm_model import LitellmModel
+
+    return LitellmModel(
+        interface.model,
+        api_base=interface.api_base,
+        api_key=interface.api_key,
+        temperature=interface.temperature,
+        top_p=interface.top_p,
+        max_output_tokens=interface.max_output_tokens,
+        reasoning_effort=interface.reasoning_effort,
+        timeout_secs=timeout_secs,
+        extra=interface.extra,
+    )
+
+
+def _flows(loaded: LoadedAgent) -> list[Flow | None]:
+    return [tool.flow for tool in loaded.tools.values()]
+
+
+def _given(value: T | None, otherwise: T) -> T:
+    return otherwise if value is None else value
+
+
+def _prompt_of(config: AgentConfig) -> Callable[..., str]:
+    def render(inputs: Mapping[str, Any], variables: Mapping[str, Any], session: Mapping[str, Any]) -> str:
+        return system_prompt(config, inputs=inputs, vars=variables, session=session, today=clock.now().date())
+
+    return render
+
+
+def database_url(root: Path, project: Project, given: str | None) -> str:
+    """Where a project's sessions are: what was given, `$AGENTFLOW_DB`, agentflow.yaml, or a SQLite file.
+
+    A project keeps the file in its folder; any other folder uses the one of the user.
+    """
+    wanted = given or os.environ.get("AGENTFLOW_DB") or project.db
+    if wanted is None:
+        wanted = str((root if _is_project(root) else _user_folder()) / "agentflow.db")
+    return wanted if "://" in wanted else f"sqlite:///{Path(wanted).expanduser().resolve()}"
+
+
+def _is_project(root: Path) -> bool:
+    return (root / AGENTS).is_dir() or (root / PROJECT_FILE).is_file()
+
+
+def _user_folder() -> Path:
+    home = os.environ.get("XDG_DATA_HOME")
+    folder = (Path(home) if home else Path.home() / ".local" / "share") / "agentflow"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -1,0 +1,162 @@
+"""Turns that somebody else must close: of a dead owner, and paused ones that are stopped or expired (T25, T30).
+
+Run inside the transaction that claims or stops the session: it happens whole or not at all, and a second run finds
+nothing left to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agentflow import events
+from agentflow.clock import Instant, NewId
+from agentflow.conversation.repair import INTERRUPTED, OpenCall, close
+from agentflow.errors import AgentflowError
+from agentflow.message import ExecutionStatus, Message, ToolCallStatus, Usage
+from agentflow.store import rows
+from agentflow.store.protocol import Move
+from agentflow.store.rows import dumps
+from agentflow.store.transaction import Tx
+from agentflow.store.work import Work
+
+_DIED = "the process running this turn ended unexpectedly."
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """What a turn left open. `streams` are `(id, text of the last checkpoint, execution)`."""
+
+    turn_id: str
+    step: int
+    execution: int
+    calls: Sequence[OpenCall]
+    streams: Sequence[tuple[str, str | None, int]]
+
+
+def repair(tx: Tx, work: Work, turn: int, move: Move, at: Instant, new_id: NewId) -> str:
+    """Close the turn of an owner that is gone (T30); returns its id. Its entries are staged in `work`."""
+    left = _left(tx, work.key, turn)
+    seen = next((text or "" for _, text, of in left.streams if of == left.execution), "")
+    closing = close(left.calls, seen, _DIED, marker=INTERRUPTED)
+    _close_calls(tx, work, turn, closing.results, new_id)
+    for call_id, _, _ in left.streams:
+        work.rows.append(_lost_call(call_id))
+        work.tell(events.plain(events.LLM_CALL_ERRORED, {"call_id": call_id, "code": "interrupted"}))
+    answer = None
+    if closing.text is not None:
+        answer = Message(left.streams[0][0], "assistant", closing.text)
+        work.record(tx, [answer], turn, left.execution, head_id(tx, work))
+    _end(tx, work, turn, left, move, at, answer, closing.answer_chars, None)
+    return left.turn_id
+
+
+def close_paused(
+    tx: Tx, work: Work, turn: int, move: Move, at: Instant, new_id: NewId, why: str, marker: str | None,
+    error: AgentflowError | None,
+) -> str:  # fmt: skip
+    """Close a paused turn: its question gets a placeholder result (T25); returns the turn's id."""
+    left = _left(tx, work.key, turn)
+    closing = close(left.calls, "", why, marker=marker, always=marker is not None)
+    _close_calls(tx, work, turn, closing.results, new_id)
+    for execution, call_id in tx.all(
+        "SELECT execution, call_id FROM question WHERE session_key = ? AND turn = ? AND state = 'pending'",
+        work.key, turn,
+    ):  # fmt: skip
+        work.rows.append(rows.MoveQuestion("closed", execution, call_id, "pending"))
+    answer = None
+    if closing.text is not None:
+        answer = Message(new_id(), "assistant", closing.text)
+        work.record(tx, [answer], turn, left.execution, head_id(tx, work))
+    _end(tx, work, turn, left, move, at, answer, closing.answer_chars, error)
+    return left.turn_id
+
+
+def head_id(tx: Tx, work: Work) -> str | None:
+    """The id of the message the path ends in: the last one staged, else the recorded one."""
+    for row in reversed(work.rows):
+        if isinstance(row, rows.InsertMessage):
+            return row.id
+    place = "SELECT id FROM message WHERE session_key = ? AND branch = ? AND depth = ?"
+    row = tx.one(place, work.key, work.branch, work.depth)
+    return None if row is None else str(row[0])
+
+
+def _left(tx: Tx, key: int, turn: int) -> _Left:
+    of_turn = "WHERE session_key = ? AND turn = ?"
+    calls = tx.all(
+        f"SELECT execution, id, name, status FROM tool_call {of_turn} AND status IN ('planned', 'started') "
+        "ORDER BY execution, id",
+        key, turn,
+    )  # fmt: skip
+    return _Left(
+        tx.one("SELECT id FROM turn WHERE session_key = ? AND number = ?", key, turn)[0],
+        tx.one(f"SELECT max(number) FROM step {of_turn}", key, turn)[0],
+        tx.one(f"SELECT min(number) FROM execution {of_turn}", key, turn)[0],
+        [OpenCall(execution, id_, name, ToolCallStatus(status)) for execution, id_, name, status in calls],
+        tx.all(f"SELECT id, checkpoint, execution FROM llm_call {of_turn} AND status = 'requested'", key, turn),
+    )
+
+
+def _close_calls(tx: Tx, work: Work, turn: int, results: Sequence[tuple[OpenCall, str]], new_id: NewId) -> None:
+    for call, text in results:
+        result = Message(new_id(), "tool", text, (), call.id, call.name)
+        work.record(tx, [result], turn, call.execution, head_id(tx, work))
+        work.rows.append(
+            rows.EndToolCall(ToolCallStatus.CLOSED, None, 0, result.id, None, 0, call.execution, call.id, call.status)
+        )
+        work.tell(events.tool_call_ended(result, ok=False))
+
+
+def _lost_call(call_id: str) -> rows.EndLlmCall:
+    """A stream nobody saw the end of: its usage is unknown, never 0 (X6)."""
+    return rows.EndLlmCall(
+        "aborted", None, None, None, None, None, None, None, None, None, None, None, None,
+        dumps({"code": "interrupted"}), None, call_id,
+    )  # fmt: skip
+
+
+def _end(
+    tx: Tx, work: Work, turn: int, left: _Left, move: Move, at: Instant, answer: Message | None, chars: int,
+    error: AgentflowError | None,
+) -> None:  # fmt: skip
+    from_state, to_state = move
+    usage = turn_usage(tx, work.key, turn)
+    failure = None if error is None else error.as_dict()
+    work.rows += (
+        rows.EndTurn(
+            to_state, at, dumps(failure) if failure else None, None, usage.input, usage.output, usage.cache_read,
+            usage.cache_write, None if usage.cost is None else str(usage.cost), turn, from_state,
+        ),
+        rows.EndStep(to_state, at, None, answer.id if answer and chars else None, chars, left.step),
+    )  # fmt: skip
+    open_executions = tx.all(
+        "SELECT number FROM execution WHERE session_key = ? AND turn = ? AND status IN (?, ?)",
+        work.key, turn, ExecutionStatus.RUNNING, ExecutionStatus.PENDING_USER_INPUT,
+    )  # fmt: skip
+    for (execution,) in open_executions:
+        work.rows.append(rows.MoveExecution(ExecutionStatus.ABORTED, None, execution))
+    seen = str(answer.content)[:chars] if answer is not None and chars else None
+    work.tell(
+        events.plain(events.STEP_COMPLETED, {"order": left.step, "state": to_state}),
+        events.turn_completed(to_state, usage, failure),
+        events.done(left.turn_id, seen, to_state, left.step, failure=failure),
+    )
+
+
+def turn_usage(tx: Tx, key: int, turn: int) -> Usage:
+    """What a turn's model calls reported, summed; costs are decimals in text, so they are added here (X6)."""
+    from decimal import Decimal
+
+    total = Usage()
+    for *tokens, cost in tx.all(
+        "SELECT input, output, cache_read, cache_write, cost FROM llm_call WHERE session_key = ? AND turn = ?",
+        key, turn,
+    ):  # fmt: skip
+        total += Usage(*_whole(tokens), cost=None if cost is None else Decimal(cost))
+    return total
+
+
+def _whole(tokens: Sequence[Any]) -> list[int | None]:
+    return [None if count is None else int(count) for count in tokens]

@@ -1,0 +1,111 @@
+"""What a session has recorded, answered from its rows for the pure merge (C9-C17)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from agentflow.conversation.tree import Branch, Branches, Node, Place
+from agentflow.store.transaction import Tx
+
+_CHUNK = 5000
+_NODE = (
+    "SELECT node.id, node.branch, node.depth, node.role, coalesce(node.calls, original.calls), node.call_id, "
+    "node.turn, node.copied_from FROM message AS node LEFT JOIN message AS original "
+    "ON original.session_key = node.session_key AND original.id = node.copied_from WHERE node.session_key = ? AND "
+)
+_ANCESTRY = (
+    "WITH RECURSIVE up(number, parent, fork_depth) AS ("
+    "SELECT number, parent, fork_depth FROM branch WHERE session_key = ? AND number = ? "
+    "UNION ALL SELECT branch.number, branch.parent, branch.fork_depth FROM branch JOIN up "
+    "ON branch.number = up.parent WHERE branch.session_key = ?) SELECT number, parent, fork_depth FROM up"
+)
+
+
+class KnownRows:
+    """Reads inside one transaction; branches are loaded with the nodes that stand on them."""
+
+    def __init__(self, tx: Tx, session_key: int, paused_at: Collection[Place]) -> None:
+        self._tx = tx
+        self._key = session_key
+        self._paused_at = paused_at
+        self._branches: dict[int, Branch] = {}
+
+    @property
+    def branches(self) -> Branches:
+        return self._branches
+
+    def at(self, place: Place | None) -> Node | None:
+        """The node at a place."""
+        if place is None:
+            return None
+        found = self._tx.all(_NODE + "node.branch = ? AND node.depth = ?", self._key, *place)
+        return next(iter(self._nodes(found)), None)
+
+    def nodes(self, ids: Collection[str]) -> Mapping[str, Node]:
+        found = {node.id: node for node in self._select("id", ids)}
+        missing = [id_ for id_ in ids if id_ not in found]
+        for chunk in _chunks(missing):
+            aliases = dict(
+                self._tx.all(
+                    f"SELECT target, alias FROM alias WHERE session_key = ? AND kind = 'message' "
+                    f"AND alias IN ({_marks(chunk)})",
+                    self._key,
+                    *chunk,
+                )
+            )
+            found |= {aliases[node.id]: node for node in self._select("id", aliases)}
+        return found
+
+    def results(self, call_ids: Collection[str]) -> Mapping[str, Sequence[Node]]:
+        found: dict[str, list[Node]] = {}
+        for node in self._select("call_id", call_ids):
+            found.setdefault(node.tool_call_id or "", []).append(node)
+        return found
+
+    def copies(self, original: str) -> Sequence[Node]:
+        return list(self._select("copied_from", [original]))
+
+    def exchange(self, node: Node) -> Sequence[Node]:
+        """Results stand under their reply on one path, so the exchange is read upwards from the node."""
+        chain, place = [node], node.place
+        while chain[-1].role == "tool":
+            branch = self._branches[place.branch]
+            fork = branch.parent is not None and place.depth == branch.fork_depth + 1
+            place = Place(branch.parent or 0, branch.fork_depth) if fork else Place(place.branch, place.depth - 1)
+            above = self.at(place)
+            if above is None:
+                raise LookupError(f"message {chain[-1].id} has no parent at {place}")
+            chain.append(above)
+        return chain[::-1]
+
+    def paused(self, node: Node) -> bool:
+        return node.place in self._paused_at
+
+    def _select(self, column: str, values: Collection[str]) -> Iterator[Node]:
+        for chunk in _chunks(list(values)):
+            yield from self._nodes(
+                self._tx.all(
+                    f"{_NODE} node.{column} IN ({_marks(chunk)}) ORDER BY node.branch, node.depth", self._key, *chunk
+                )
+            )
+
+    def _nodes(self, found: Iterable[Sequence[Any]]) -> Iterator[Node]:
+        for id_, branch, depth, role, calls, call_id, turn, copied_from in found:
+            self._load(branch)
+            asked = tuple(call[0] for call in json.loads(calls)) if calls is not None else ()
+            yield Node(id_, Place(branch, depth), role, asked, call_id, turn, copied_from)
+
+    def _load(self, branch: int) -> None:
+        if branch not in self._branches:
+            for row in self._tx.all(_ANCESTRY, self._key, branch, self._key):
+                self._branches[row[0]] = Branch(*row)
+
+
+def _chunks(values: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (values[start : start + _CHUNK] for start in range(0, len(values), _CHUNK))
+
+
+def _marks(values: Sequence[str]) -> str:
+    return ", ".join("?" * len(values))

@@ -1,0 +1,77 @@
+"""Inputs that wait in the session's row order, kept as they arrived until their turn starts (C21, C22)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import groupby
+from typing import cast
+
+from agentflow import events
+from agentflow.conversation import queue
+from agentflow.conversation.inbox import parse_input
+from agentflow.conversation.queue import Deliverable, Entry
+from agentflow.store import rows
+from agentflow.store.protocol import Claim, Queued
+from agentflow.store.rows import dumps
+from agentflow.store.transaction import Tx
+from agentflow.store.work import Work
+
+
+def enqueue(tx: Tx, work: Work, request: Claim, *, first: bool = False) -> Queued:
+    """Record the request behind those that wait, or as part of the last merge turn; the session's row is saved.
+
+    `first` puts it before all of them (C25).
+    """
+    submit = _named(request)
+    entry, joined = queue.enqueue([] if first else load(tx, work.key), submit, lambda: request.turn_id)
+    number = _number(tx, work.key, first=first)
+    mode = "merge" if entry.merges else "own"
+    after_seq, at = work.seq, request.owning.at
+    work.rows.append(rows.InsertQueueEntry(number, entry.turn_id, mode, dumps(submit.as_dict()), at))
+    if joined and request.turn_id_given and request.turn_id != entry.turn_id:
+        work.rows.append(rows.InsertAlias("turn", request.turn_id, entry.turn_id))
+    if not joined:
+        work.queued += 1
+    work.tell(events.plain(events.TURN_QUEUED, {"turn_id": entry.turn_id, "merged": joined}))
+    work.flush(tx, None, at)
+    work.save(tx, at)
+    return Queued(entry.turn_id, after_seq)
+
+
+def waiting(tx: Tx, work: Work, request: Claim) -> Queued | None:
+    """The waiting turn that a resent request names (C19)."""
+    entry = queue.repeated(load(tx, work.key), _named(request) if request.turn_id_given else _bare(request))
+    return None if entry is None else Queued(entry.turn_id, work.seq, replayed=True)
+
+
+def take_first(tx: Tx, work: Work) -> Deliverable:
+    """The first entry as one input, out of the queue."""
+    first = load(tx, work.key)[0]
+    tx.execute("DELETE FROM queue_entry WHERE session_key = ? AND turn_id = ?", work.key, first.turn_id)
+    work.queued -= 1
+    return queue.delivered(first)
+
+
+def load(tx: Tx, session_key: int) -> list[Entry]:
+    """The queue, first to start first."""
+    found = tx.all("SELECT turn_id, input FROM queue_entry WHERE session_key = ? ORDER BY number", session_key)
+    return [
+        Entry(turn_id, tuple(cast(Deliverable, parse_input(json.loads(text))) for _, text in group))
+        for turn_id, group in groupby(found, key=lambda row: str(row[0]))
+    ]
+
+
+def _named(request: Claim) -> Deliverable:
+    return cast(Deliverable, replace(request.input, turn_id=request.turn_id))
+
+
+def _bare(request: Claim) -> Deliverable:
+    return cast(Deliverable, request.input)
+
+
+def _number(tx: Tx, session_key: int, *, first: bool) -> int:
+    lowest, highest = tx.one(
+        "SELECT coalesce(min(number), 1), coalesce(max(number), 0) FROM queue_entry WHERE session_key = ?", session_key
+    )
+    return int(lowest) - 1 if first else int(highest) + 1

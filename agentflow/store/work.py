@@ -1,0 +1,174 @@
+"""A session's row while one transaction works on it, and everything that transaction will write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from agentflow import events
+from agentflow.clock import Instant
+from agentflow.conversation.tree import Place
+from agentflow.conversation.view import Write
+from agentflow.events import LogEntry
+from agentflow.message import Message
+from agentflow.store import rows
+from agentflow.store.rows import Row, copy_row, message_of, message_row
+from agentflow.store.transaction import Tx
+
+_COLUMNS = (
+    "key", "agent", "branch", "depth", "seq", "epoch", "turn", "owner", "lease_until", "stop_turn", "queued", "turns", "steps",
+    "executions", "branches",
+)  # fmt: skip
+_SELECT = f"SELECT {', '.join(_COLUMNS)} FROM session WHERE "
+_INSERT = (
+    "INSERT INTO session (id, agent, environment, created_at, updated_at, seq, epoch, queued, turns, steps, "
+    "executions, branches) VALUES (?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0) ON CONFLICT (id) DO NOTHING"
+)
+_UPDATE = (
+    "UPDATE session SET branch = ?, depth = ?, seq = ?, epoch = ?, turn = ?, owner = ?, lease_until = ?, "
+    "stop_turn = ?, queued = ?, turns = ?, steps = ?, executions = ?, branches = ?, updated_at = ? WHERE key = ? AND epoch = ?"
+)
+
+
+@dataclass(slots=True)
+class Work:
+    """The row's columns, changed in place, and the rows and log entries gathered for `write`."""
+
+    key: int
+    agent: str
+    branch: int | None
+    depth: int | None
+    seq: int
+    epoch: int
+    turn: int | None
+    owner: str | None
+    lease_until: int | None
+    stop_turn: str | None
+    queued: int
+    turns: int
+    steps: int
+    executions: int
+    branches: int
+    created: bool = False
+    rows: list[Row] = field(default_factory=list)
+    log: list[LogEntry] = field(default_factory=list)
+    _read_epoch: int = -1
+
+    @classmethod
+    def locked(cls, tx: Tx, session_id: str) -> Work | None:
+        """The session's row, locked until the transaction ends; null when there is none."""
+        row = tx.one(_SELECT + "id = ?" + _for_update(tx), session_id)
+        return None if row is None else cls(*row, _read_epoch=row[5])
+
+    @classmethod
+    def by_key(cls, tx: Tx, key: int) -> Work | None:
+        row = tx.one(_SELECT + "key = ?" + _for_update(tx), key)
+        return None if row is None else cls(*row, _read_epoch=row[5])
+
+    @classmethod
+    def made(cls, tx: Tx, session_id: str, agent: str, environment: str, at: Instant) -> Work:
+        """A new session's row, or the one that another process made first."""
+        count = tx.execute(_INSERT, session_id, agent, environment, at, at)
+        work = cls.locked(tx, session_id)
+        if work is None:
+            raise LookupError(f"session {session_id!r} vanished while it was made")
+        work.created = count == 1
+        return work
+
+    @property
+    def head(self) -> Place | None:
+        return None if self.branch is None or self.depth is None else Place(self.branch, self.depth)
+
+    @head.setter
+    def head(self, place: Place | None) -> None:
+        self.branch, self.depth = place or (None, None)
+
+    def tell(self, *entries: LogEntry) -> None:
+        self.log += entries
+
+    def record(self, tx: Tx, writes: Iterable[Message | Write], turn: int, execution: int, parent: str | None) -> None:
+        """Stage messages and copies as a chain under the head, whose message is `parent` (C5).
+
+        The chain continues the head's branch when the head is its tip; otherwise a new branch forks there.
+        """
+        first = True
+        for write in writes:
+            if first and self.head is not None and not self._is_tip(tx):
+                self.new_branch(self.branch, self.depth or 0)
+            if self.branch is None:
+                self.new_branch(None, 0)
+            first = False
+            self.depth = (self.depth or 0) + 1
+            parent = self._stage(tx, write, turn, execution, parent)
+
+    def _stage(self, tx: Tx, write: Message | Write, turn: int, execution: int, parent: str | None) -> str:
+        branch, depth = self.branch or 0, self.depth or 0
+        message = write if isinstance(write, Message) else write.message
+        if message is not None:
+            self.rows.append(message_row(message, branch, depth, turn, execution))
+            self.tell(events.message_new(message, parent))
+            return message.id
+        if not isinstance(write, Write) or write.original is None:
+            raise TypeError(f"neither a message nor a copy: {write!r}")
+        self.rows.append(copy_row(write.id, write.original, branch, depth, turn, execution))
+        copied = _copied(tx, self.key, write)
+        self.tell(events.message_new(copied, parent, write.copied_from))
+        return write.id
+
+    def _is_tip(self, tx: Tx) -> bool:
+        below = "SELECT 1 FROM message WHERE session_key = ? AND branch = ? AND depth = ?"
+        return tx.one(below, self.key, self.branch, (self.depth or 0) + 1) is None
+
+    def new_branch(self, parent: int | None, fork_depth: int) -> None:
+        """Stage a branch and stand at its fork, above its first message."""
+        self.branches += 1
+        self.branch, self.depth = self.branches, fork_depth
+        self.rows.append(rows.InsertBranch(self.branches, parent, fork_depth))
+
+    def flush(self, tx: Tx, turn: int | None, at: Instant) -> list[LogEntry]:
+        """Write what is staged and log it under `turn`; the session's row itself is written by `save`."""
+        staged, told = self.rows, self.log
+        self.rows, self.log = [], []
+        self.seq += len(told)
+        tx.write(self.key, staged)
+        tx.log(self.key, self.seq, turn, at, told)
+        return told
+
+    def save(self, tx: Tx, at: Instant) -> None:
+        """Write the session's row."""
+        values: Sequence[object] = (
+            self.branch, self.depth, self.seq, self.epoch, self.turn, self.owner, self.lease_until, self.stop_turn, self.queued,
+            self.turns, self.steps, self.executions, self.branches, at, self.key, self._read_epoch,
+        )  # fmt: skip
+        tx.execute(_UPDATE, *values)
+        self._read_epoch = self.epoch
+
+
+def message_at(tx: Tx, key: int, id_: str) -> Message:
+    """A recorded message by its id, a copy with its original's content."""
+    row = tx.one(
+        "SELECT node.id, node.role, coalesce(node.content, first.content), coalesce(node.parts, first.parts), "
+        "coalesce(node.calls, first.calls), node.call_id, coalesce(node.name, first.name), "
+        "coalesce(node.provider, first.provider), node.hidden FROM message AS node LEFT JOIN message AS first "
+        "ON first.session_key = node.session_key AND first.id = node.copied_from "
+        "WHERE node.session_key = ? AND node.id = ?",
+        key,
+        id_,
+    )
+    if row is None:
+        raise LookupError(f"message {id_} is not recorded")
+    return message_of(row)
+
+
+def _copied(tx: Tx, key: int, write: Write) -> Message:
+    if write.original is None:
+        raise TypeError("not a copy")
+    first = message_at(tx, key, write.original.id)
+    return Message(
+        write.id, first.role, first.content, first.tool_calls, first.tool_call_id, first.name, first.provider,
+        first.hidden,
+    )  # fmt: skip
+
+
+def _for_update(tx: Tx) -> str:
+    return " FOR UPDATE" if tx.is_postgres else ""
