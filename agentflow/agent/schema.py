@@ -33,13 +33,9 @@ def schema_text() -> str:
 
 def reference_text() -> str:
     """The reference page: every key with its type, default and meaning."""
-    parts = [
-        _INTRODUCTION,
-        "## agent.yaml",
-        *_sections(AgentKeys, ""),
-        "## agentflow.yaml",
-        *_sections(ProjectKeys, ""),
-    ]
+    parts, described = [_INTRODUCTION], set[type[Keys]]()
+    for file, keys in {"agent.yaml": AgentKeys, "agentflow.yaml": ProjectKeys}.items():
+        parts += [f"## {file}", *_sections(keys, "", described)]
     return "\n\n".join(parts) + "\n"
 
 
