@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from decimal import Decimal
 
 from agentflow import events
 from agentflow.clock import Instant, NewId
@@ -147,16 +147,11 @@ def _end(
 
 def turn_usage(tx: Tx, key: int, turn: int) -> Usage:
     """What a turn's model calls reported, summed; costs are decimals in text, so they are added here (X6)."""
-    from decimal import Decimal
-
     total = Usage()
     for *tokens, cost in tx.all(
         "SELECT input, output, cache_read, cache_write, cost FROM llm_call WHERE session_key = ? AND turn = ?",
-        key, turn,
-    ):  # fmt: skip
-        total += Usage(*_whole(tokens), cost=None if cost is None else Decimal(cost))
+        key,
+        turn,
+    ):
+        total += Usage(tokens[0], tokens[1], tokens[2], tokens[3], None if cost is None else Decimal(cost))
     return total
-
-
-def _whole(tokens: Sequence[Any]) -> list[int | None]:
-    return [None if count is None else int(count) for count in tokens]

@@ -37,4 +37,9 @@ class Pending:
 
 def pending_questions(tx: Tx, session_key: int) -> list[Pending]:
     """Every open question of the session, on whichever branch."""
-    return [Pending(*found[:6], Place(found[6], found[7]), found[8]) for found in tx.all(_PENDING, session_key)]
+    return [
+        Pending(execution, call_id, turn, turn_id, after_seq, questions, Place(branch, depth), expires_at)
+        for execution, call_id, turn, turn_id, after_seq, questions, branch, depth, expires_at in tx.all(
+            _PENDING, session_key
+        )
+    ]

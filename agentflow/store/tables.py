@@ -20,6 +20,9 @@ _NAMES = {
     "pk": "pk_%(table_name)s",
 }
 
+# Small rows live in the tree of their primary key: one page to write instead of two.
+_KEYED = {"sqlite_with_rowid": False}
+
 
 class Base(SQLModel):
     metadata: ClassVar[MetaData] = MetaData(naming_convention=_NAMES)
@@ -88,7 +91,7 @@ class Turn(Base, table=True):
     """One piece of work; `state` moves only by the machine's table (T2). Usage sums include every call of it (X6)."""
 
     __tablename__ = "turn"
-    __table_args__ = (UniqueConstraint("session_key", "id"),)
+    __table_args__ = (UniqueConstraint("session_key", "id"), _KEYED)
 
     session_key: int = _session_key()
     number: int = _number()
@@ -112,6 +115,7 @@ class Step(Base, table=True):
     """One request and what the user sees as its answer: the first `answer_chars` characters of `answer_id`'s text."""
 
     __tablename__ = "step"
+    __table_args__ = _KEYED
 
     session_key: int = _session_key()
     number: int = _number()
@@ -129,6 +133,7 @@ class Execution(Base, table=True):
     """One run of an agent or sub-agent inside a turn."""
 
     __tablename__ = "execution"
+    __table_args__ = _KEYED
 
     session_key: int = _session_key()
     number: int = _number()
@@ -146,6 +151,7 @@ class Branch(Base, table=True):
     """A run of message depths that forks from its parent branch after `fork_depth`; a root has no parent (C5)."""
 
     __tablename__ = "branch"
+    __table_args__ = _KEYED
 
     session_key: int = _session_key()
     number: int = _number()
@@ -181,6 +187,7 @@ class Alias(Base, table=True):
     """Another name for a turn or a message (C19, C22, C26)."""
 
     __tablename__ = "alias"
+    __table_args__ = _KEYED
 
     session_key: int = _session_key()
     kind: str = _word()
@@ -192,6 +199,7 @@ class LlmCall(Base, table=True):
     """One model call of any purpose; its id is its reply's message id (C3). `branch`, `depth` are its anchor (C20)."""
 
     __tablename__ = "llm_call"
+    __table_args__ = _KEYED
 
     session_key: int = _session_key()
     id: str = _word()
@@ -225,6 +233,7 @@ class ToolCall(Base, table=True):
     """One call of a reply, planned → started → finished or closed; arguments stand in the reply's message."""
 
     __tablename__ = "tool_call"
+    __table_args__ = _KEYED
 
     session_key: int = _session_key()
     execution: int = _number()
@@ -245,6 +254,7 @@ class Question(Base, table=True):
     """A pause: what was asked, where, and whether it is still open (T18)."""
 
     __tablename__ = "question"
+    __table_args__ = _KEYED
 
     session_key: int = _session_key()
     execution: int = _number()
@@ -262,6 +272,7 @@ class TodoList(Base, table=True):
     """One version of an execution's todo list, written with its tool call (T32)."""
 
     __tablename__ = "todo_list"
+    __table_args__ = _KEYED
 
     session_key: int = _session_key()
     turn: int = _number()
@@ -287,7 +298,7 @@ class Event(Base, table=True):
     """The log: `ref` and `data` point at what happened, readers join the texts in (R3, T40)."""
 
     __tablename__ = "event"
-    __table_args__ = ({"sqlite_with_rowid": False},)
+    __table_args__ = _KEYED
 
     session_key: int = _session_key()
     seq: int = _number()

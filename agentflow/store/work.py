@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from agentflow import events
 from agentflow.clock import Instant
@@ -16,8 +17,8 @@ from agentflow.store.rows import Row, copy_row, message_of, message_row
 from agentflow.store.transaction import Tx
 
 _COLUMNS = (
-    "key", "agent", "branch", "depth", "seq", "epoch", "turn", "owner", "lease_until", "stop_turn", "queued", "turns", "steps",
-    "executions", "branches",
+    "key", "agent", "branch", "depth", "seq", "epoch", "turn", "owner", "lease_until", "stop_turn", "queued", "turns",
+    "steps", "executions", "branches",
 )  # fmt: skip
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM session WHERE "
 _INSERT = (
@@ -26,7 +27,8 @@ _INSERT = (
 )
 _UPDATE = (
     "UPDATE session SET branch = ?, depth = ?, seq = ?, epoch = ?, turn = ?, owner = ?, lease_until = ?, "
-    "stop_turn = ?, queued = ?, turns = ?, steps = ?, executions = ?, branches = ?, updated_at = ? WHERE key = ? AND epoch = ?"
+    "stop_turn = ?, queued = ?, turns = ?, steps = ?, executions = ?, branches = ?, updated_at = ? "
+    "WHERE key = ? AND epoch = ?"
 )
 
 
@@ -57,13 +59,19 @@ class Work:
     @classmethod
     def locked(cls, tx: Tx, session_id: str) -> Work | None:
         """The session's row, locked until the transaction ends; null when there is none."""
-        row = tx.one(_SELECT + "id = ?" + _for_update(tx), session_id)
-        return None if row is None else cls(*row, _read_epoch=row[5])
+        return cls._of(tx.one(_SELECT + "id = ?" + _for_update(tx), session_id))
 
     @classmethod
     def by_key(cls, tx: Tx, key: int) -> Work | None:
-        row = tx.one(_SELECT + "key = ?" + _for_update(tx), key)
-        return None if row is None else cls(*row, _read_epoch=row[5])
+        return cls._of(tx.one(_SELECT + "key = ?" + _for_update(tx), key))
+
+    @classmethod
+    def _of(cls, row: Any) -> Work | None:
+        if row is None:
+            return None
+        work = cls(*row)
+        work._read_epoch = work.epoch
+        return work
 
     @classmethod
     def made(cls, tx: Tx, session_id: str, agent: str, environment: str, at: Instant) -> Work:

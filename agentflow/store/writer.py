@@ -21,7 +21,7 @@ class _Lost(Exception):
 
 
 class Writer:
-    """Runs each job in a savepoint of its own when there are several: one that raises rolls back alone.
+    """A job that raises rolls back alone: then the group is run again with a savepoint for each job.
 
     `on_commit` is called on the writer's thread after each COMMIT and before the answers, with the commit's number
     from 1. When it raises, the writer is dead as if the process had been killed there: nobody hears of the commit,
@@ -59,9 +59,8 @@ class Writer:
         """Open a transaction and run the jobs in it; whether there is anything to commit."""
         for left in reversed(range(_TRIES)):
             try:
-                tx = self._line.begin(self._database.begin_write)
-                for job in group:
-                    self._run_one(tx, job, is_alone=len(group) == 1)
+                if not self._run_together(group):
+                    self._run_apart(group)
                 break
             except Exception as error:
                 again = left > 0 and self._line.may_try_again(error)
@@ -74,10 +73,27 @@ class Writer:
             return False
         return True
 
-    def _run_one(self, tx: Tx, job: Job, *, is_alone: bool) -> None:
-        job.value = job.error = None
-        if not is_alone:
+    def _run_together(self, group: list[Job]) -> bool:
+        """Run the jobs without savepoints, which is the rule; false when one was refused and nothing is left of it."""
+        tx = self._line.begin(self._database.begin_write)
+        for job in group:
+            if not self._succeeds(tx, job):
+                self._line.rollback()
+                return len(group) == 1
+        return True
+
+    def _run_apart(self, group: list[Job]) -> None:
+        """Run the jobs again, each in a savepoint of its own: a refused job rolls back alone."""
+        tx = self._line.begin(self._database.begin_write)
+        for job in group:
             self._line.run("SAVEPOINT job")
+            if not self._succeeds(tx, job):
+                self._line.run("ROLLBACK TO SAVEPOINT job")
+            self._line.run("RELEASE SAVEPOINT job")
+
+    def _succeeds(self, tx: Tx, job: Job) -> bool:
+        """Run one job; a refusal is its answer, anything that ends the whole transaction is raised."""
+        job.value = job.error = None
         try:
             job.value = job.call(tx)
         except Exception as error:
@@ -86,10 +102,7 @@ class Writer:
             if not self._line.is_open():
                 raise _Lost from error
             job.error = self._database.wrap(error)
-            if not is_alone:
-                self._line.run("ROLLBACK TO SAVEPOINT job")
-        if not is_alone:
-            self._line.run("RELEASE SAVEPOINT job")
+        return job.error is None
 
     def _commit(self, group: list[Job]) -> bool:
         """A COMMIT that fails is never tried again: it may have happened."""
