@@ -183,7 +183,10 @@ def _find(model: str, folder: Path) -> Path:
 
 async def _answer(answering: Answering, request: ModelRequest) -> ScriptedReply:
     answer = answering(request)
-    return read_reply(await answer if inspect.isawaitable(answer) else answer)
+    try:
+        return read_reply(await answer if inspect.isawaitable(answer) else answer)
+    except InvalidConfig as error:
+        raise ModelError("script", f"The script's function gave no reply that can be used: {error}") from error
 
 
 def _holds(reply: ScriptedReply | Answering, request: ModelRequest, guarded_only: bool) -> bool:

@@ -20,7 +20,8 @@ def _reply(reply: dict[str, Any], user: str) -> tuple[str, str]:
 
     async def stream() -> tuple[str, str]:
         model = ScriptedModel([reply])
-        deltas = [delta async for delta in model.stream(ModelRequest("c1", "main", [{"role": "user", "content": user}]))]
+        asked = ModelRequest("c1", "main", [{"role": "user", "content": user}])
+        deltas = [delta async for delta in model.stream(asked)]
         text = "".join(delta.text for delta in deltas if isinstance(delta, TextDelta))
         return text, "".join(delta.arguments for delta in deltas if isinstance(delta, ToolFragment))
 
@@ -41,5 +42,5 @@ def test_arguments_stay_valid_json_whatever_the_user_said() -> None:
 
 
 def test_a_placeholder_that_nothing_fills_is_refused() -> None:
-    with pytest.raises(InvalidConfig, match="expresion.*there are last_tool and last_user and expression"):
+    with pytest.raises(InvalidConfig, match=r"expresion.*there are last_tool and last_user and expression"):
         ScriptedModel([{"when": GUARD, "text": "{{ expresion }}"}])
