@@ -1,0 +1,97 @@
+"""`init`, `validate`, `schema`, `--version`: what an author of agents begins with."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import agentflow as package
+from cli.project_template import FILES
+from tests.cli.conftest import Command
+
+
+def test_init_writes_a_project_that_is_valid_and_runs(
+    agentflow: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = agentflow("init", "new")
+    assert done.code == 0
+    assert done.out.splitlines() == [f"new/{name}" for name in FILES]
+    monkeypatch.chdir(tmp_path / "new")
+    assert agentflow("validate").code == 0
+    assert "has 5 words" in agentflow("run", "guide", "How long is this text?").out
+
+
+def test_init_overwrites_nothing(agentflow: Command, project: Path) -> None:
+    mine = project / "workflows" / "texts.py"
+    mine.parent.mkdir()
+    mine.write_text("mine = 1\n")
+    done = agentflow("init")
+    assert done.code == 2
+    assert mine.read_text() == "mine = 1\n"
+    assert not (project / "agents" / "guide").exists()
+
+
+def test_validate_checks_every_agent_of_the_project(agentflow: Command) -> None:
+    done = agentflow("validate")
+    assert (done.code, done.out) == (0, "")
+    assert "5 checked" in done.err
+
+
+@pytest.mark.parametrize("path", ["broken", "agents/broken", "agents/broken/agent.yaml", "."])
+def test_validate_takes_names_files_and_folders(agentflow: Command, project: Path, path: str) -> None:
+    mistaken = project / "agents" / "broken" / "agent.yaml"
+    mistaken.write_text(mistaken.read_text() + "settings: {lean_histroy: true}\n")
+    done = agentflow("validate", path)
+    assert done.code == 2
+    assert "agent.yaml:4:12: settings.lean_histroy: unknown key, did you mean 'lean_history'?" in done.out
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "instrutions: x",
+        "compaction_treshold_fraction: 0.8",
+        "lean_history: true",
+        "Settings: {}",
+        "tools: [no_such_flow]",
+        "sub_agents: [nobody]",
+    ],
+)
+def test_validate_finds_what_others_drop_without_a_word(agentflow: Command, project: Path, line: str) -> None:
+    """B67"""
+    mistaken = project / "agents" / "echo" / "agent.yaml"
+    mistaken.write_text(mistaken.read_text() + line + "\n")
+    done = agentflow("validate", "echo")
+    assert done.code == 2
+    assert "agent.yaml:4:" in done.out
+
+
+def test_validate_of_nothing_gives_3_and_of_no_agents_2(agentflow: Command, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert agentflow("validate", "nobody").code == 3
+    assert agentflow("validate", "empty").code == 2
+
+
+def test_the_schema_is_a_json_schema(agentflow: Command) -> None:
+    """A5"""
+    schema = json.loads(agentflow("schema").out)
+    assert "draft-07" in schema["$schema"]
+    assert {"name", "model", "tools", "settings"} <= set(schema["properties"])
+
+
+def test_the_version_is_the_package_s(agentflow: Command) -> None:
+    assert agentflow("--version").out == f"agentflow {package.__version__}\n"
+
+
+def test_an_unknown_command_is_a_usage_error(agentflow: Command) -> None:
+    done = agentflow("rum")
+    assert done.code == 2
+    assert "run" in done.err
+
+
+def test_no_command_shows_the_help(agentflow: Command) -> None:
+    done = agentflow()
+    assert done.code == 2
+    assert "sessions" in done.err

@@ -1,0 +1,114 @@
+"""`agentflow run`: the result alone on standard output, an exit code for each end, sessions that go on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.cli.conftest import Command
+
+
+def test_standard_output_is_the_answer_and_nothing_else(agentflow: Command) -> None:
+    done = agentflow("run", "echo", "Hello there")
+    assert (done.code, done.out) == (0, "Hello there\n")
+
+
+def test_a_scripted_answer_says_so_on_standard_error(agentflow: Command) -> None:
+    assert "script" in agentflow("run", "echo", "Hello").err
+
+
+def test_json_is_the_result_as_one_object(agentflow: Command) -> None:
+    done = agentflow("run", "echo", "-s", "s-1", "--json", "Hello")
+    result = json.loads(done.out)
+    assert result["schema"] == "agentflow.result/1"
+    assert (result["session_id"], result["state"], result["answer"]) == ("s-1", "done", "Hello")
+    assert (result["question"], result["limit"], result["aborted"], result["error"]) == (None, None, False, None)
+    assert result["usage"]["total"] == result["usage"]["input"] + result["usage"]["output"]
+
+
+def test_json_lines_are_the_events_in_order_and_the_result_last(agentflow: Command) -> None:
+    *events, result = map(json.loads, agentflow("run", "echo", "-s", "s-1", "--jsonl", "Hello").out.splitlines())
+    logged = [event["seq"] for event in events if event["seq"] is not None]
+    assert logged == list(range(1, len(logged) + 1))
+    assert events[-1]["type"] == "done"
+    assert "llm.delta" in {event["type"] for event in events}
+    assert result["schema"] == "agentflow.result/1"
+
+
+def test_a_session_goes_on_in_the_next_process(agentflow: Command) -> None:
+    agentflow("run", "echo", "-s", "s-1", "First")
+    agentflow("run", "echo", "-s", "s-1", "Second")
+    assert agentflow("sessions", "show", "s-1").out.count("user: ") == 2
+
+
+def test_continue_takes_the_newest_session_of_this_agent(agentflow: Command) -> None:
+    for session, agent in (("s-1", "echo"), ("s-2", "echo"), ("s-3", "broken")):
+        agentflow("run", agent, "-s", session, "x")
+    assert json.loads(agentflow("run", "echo", "-c", "--json", "y").out)["session_id"] == "s-2"
+    assert json.loads(agentflow("run", "agents/echo", "-c", "--json", "y").out)["session_id"] == "s-2"
+
+
+def test_continue_without_a_session_says_so(agentflow: Command) -> None:
+    done = agentflow("run", "echo", "-c", "y")
+    assert (done.code, done.out) == (3, "")
+    assert "session_not_found" in done.err
+
+
+def test_inputs_reach_the_agent(agentflow: Command) -> None:
+    assert agentflow("run", "asked", "--input", "city=Paris", "Hello").code == 0
+    missing = agentflow("run", "asked", "Hello")
+    assert (missing.code, missing.out) == (2, "")
+    assert "city" in missing.err
+
+
+def test_an_input_that_is_no_pair_is_a_usage_error(agentflow: Command) -> None:
+    assert agentflow("run", "asked", "--input", "Paris", "Hello").code == 2
+
+
+def test_a_turn_without_text_is_a_usage_error(agentflow: Command) -> None:
+    done = agentflow("run", "echo")
+    assert done.code == 2
+    assert "TEXT" in done.err
+
+
+def test_an_agent_that_is_not_there_gives_3(agentflow: Command) -> None:
+    done = agentflow("run", "nobody", "Hello")
+    assert (done.code, done.out) == (3, "")
+    assert "agent_not_found" in done.err
+
+
+def test_a_failed_turn_gives_1_and_one_line_that_says_why(agentflow: Command) -> None:
+    done = agentflow("run", "broken", "Hello")
+    assert (done.code, done.out) == (1, "")
+    assert [line for line in done.err.splitlines() if "model_error.auth" in line]
+    assert "Traceback" not in done.err
+
+
+def test_a_turn_that_failed_at_a_limit_gives_6(agentflow: Command) -> None:
+    done = agentflow("run", "restless", "--max-iterations", "2", "Hello")
+    assert done.code == 6
+    assert "limit_reached" in done.err
+
+
+def test_a_session_of_another_agent_is_refused(agentflow: Command) -> None:
+    agentflow("run", "echo", "-s", "s-1", "Hello")
+    done = agentflow("run", "slow", "-s", "s-1", "Hello")
+    assert done.code == 2
+    assert "session_agent_mismatch" in done.err
+
+
+def test_every_mistake_of_an_agent_yaml_is_told_with_its_place(agentflow: Command, project: Path) -> None:
+    """B67"""
+    mistaken = project / "agents" / "echo" / "agent.yaml"
+    mistaken.write_text(mistaken.read_text() + "instrutions: x\nlean_history: true\n")
+    done = agentflow("run", "echo", "Hello")
+    assert (done.code, done.out) == (2, "")
+    assert "agent.yaml:4:1: instrutions: unknown key" in done.err
+    assert "agent.yaml:5:1: lean_history: unknown key" in done.err
+
+
+def test_the_database_is_the_one_named(agentflow: Command, project: Path) -> None:
+    agentflow("run", "echo", "--db", "elsewhere.db", "-s", "s-1", "Hello")
+    assert (project / "elsewhere.db").exists()
+    assert agentflow("sessions", "show", "s-1").code == 3
+    assert agentflow("sessions", "show", "s-1", "--db", "elsewhere.db").code == 0

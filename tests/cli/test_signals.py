@@ -1,0 +1,53 @@
+"""The first signal ends the turn and keeps what it has, a second one ends the process; sessions go on (B78)."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from collections.abc import Callable
+
+import pytest
+
+from tests.cli.conftest import Command
+
+Spawn = Callable[..., subprocess.Popen[str]]
+
+
+def _streaming(spawn: Spawn) -> subprocess.Popen[str]:
+    """A turn whose first piece of text has come."""
+    process = spawn("run", "slow", "-s", "s-1", "--jsonl", "Hello")
+    assert process.stdout is not None
+    for line in process.stdout:
+        if json.loads(line)["type"] == "llm.delta":
+            break
+    return process
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_the_first_signal_ends_the_turn_and_keeps_what_it_has(
+    spawn: Spawn, agentflow: Command, number: signal.Signals, code: int
+) -> None:
+    process = _streaming(spawn)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == code
+    assert "Traceback" not in err
+    assert "agentflow run slow -s s-1" in err
+    assert "assistant: one" in agentflow("sessions", "show", "s-1").out
+
+
+def test_the_session_goes_on_after_a_signal(spawn: Spawn, agentflow: Command) -> None:
+    process = _streaming(spawn)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert agentflow("run", "slow", "-s", "s-1", "Again").out == "one two three four\n"
+
+
+def test_a_second_signal_ends_at_once_and_the_session_is_repaired(spawn: Spawn, agentflow: Command) -> None:
+    process = _streaming(spawn)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=30)
+    assert process.returncode in (130, 143)
+    assert agentflow("run", "slow", "-s", "s-1", "Again").code == 0
