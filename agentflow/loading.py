@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from agentflow import clock
 from agentflow.agent.config import AgentConfig, Interface
 from agentflow.agent.keys import plain
-from agentflow.agent.project import AGENTS, PROJECT_FILE, Project
+from agentflow.agent.project import AGENTS, NAME, PROJECT_FILE, Project
 from agentflow.agent.prompt import system_prompt
 from agentflow.errors import InvalidConfig
 from agentflow.models.protocol import Model
@@ -57,6 +57,10 @@ class Agents:
         if loaded is None or loaded.config is not config or _flows(loaded) != flows:
             loaded = self._loaded[config.path] = self._make(config, flows)
         return replace(loaded, config=config.with_settings(limits)) if limits else loaded
+
+    def name_of(self, reference: str) -> str:
+        """The name of the agent of a name or path. Raises `AgentNotFound`, `InvalidConfig` for a path."""
+        return reference if NAME.match(reference) else self._read(reference).name
 
     def _flows_of(self, config: AgentConfig) -> list[Flow]:
         return [

@@ -87,13 +87,21 @@ class Runtime:
         """
         from agentflow.store.sql_store import SqlStore
 
-        root = Path(project).resolve()
-        if not root.is_dir():
-            raise InvalidConfig(f"There is no project folder {project!r}.", detail={"project": str(project)})
-        loader = AgentLoader(root, report=_keeps_last_good)
+        root, loader = _opened(project)
         url = database_url(root, loader.project, db)
         agents = Agents(loader.get, root, flows, open_model, url)
         return cls(SqlStore.open(url, on_commit), agents, new_id, loader.project.keys.environment)
+
+    @staticmethod
+    def upgrade(project: str | Path = ".", *, db: str | None = None) -> tuple[str, str]:
+        """Bring the database that `open` would use to this version (R1); the versions before, `""` for new, and after.
+
+        Raises `InvalidConfig`, `StoreError`.
+        """
+        from agentflow.store.schema import upgrade
+
+        root, loader = _opened(project)
+        return upgrade(database_url(root, loader.project, db))
 
     async def __aenter__(self) -> Self:
         return self
@@ -196,8 +204,12 @@ class Runtime:
         return await self._reader.session(session_id)
 
     async def sessions(self, *, agent: str | None = None, limit: int = 50) -> list[dict[str, Any]]:
-        """The most recently used first, each as `{session_id, agent_id, name, status, ...}`."""
-        return await self._reader.sessions(agent=agent, limit=limit)
+        """The most recently used first, each as `{session_id, agent_id, name, status, ...}`.
+
+        `agent`, a name or a path, leaves only its sessions.
+        """
+        name = None if agent is None else self._agents.name_of(agent)
+        return await self._reader.sessions(agent=name, limit=limit)
 
     async def tree(self, session_id: str) -> dict[str, Any]:
         """`{head_id, nodes: [{message, parent_id, copied_from, turn_id}]}` (C5)."""
@@ -298,6 +310,13 @@ def _told_to_whoever_waits(task: asyncio.Task[TurnResult]) -> None:
     """A failure is the result of whoever waits for it; when nobody does, the log has it."""
     if not task.cancelled() and (error := task.exception()) is not None:
         _log.error("%s ended without a result: %s", task.get_name(), error)
+
+
+def _opened(project: str | Path) -> tuple[Path, AgentLoader]:
+    root = Path(project).resolve()
+    if not root.is_dir():
+        raise InvalidConfig(f"There is no project folder {str(project)!r}.", detail={"project": str(project)})
+    return root, AgentLoader(root, report=_keeps_last_good)
 
 
 def session_not_found(session_id: str) -> SessionNotFound:

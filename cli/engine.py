@@ -35,7 +35,7 @@ def with_runtime(project: Path, db: str | None, work: Callable[[Runtime], Awaita
     from agentflow import Runtime
 
     async def opened() -> T:
-        async with Runtime.open(str(project), db=db) as runtime:
+        async with Runtime.open(project, db=db) as runtime:
             return await work(runtime)
 
     return asyncio.run(opened())

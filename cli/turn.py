@@ -70,9 +70,13 @@ async def _turn(runtime: Runtime, session: str, request: Request, view: Answer) 
         "inputs": request.inputs,
     }
     receipt = await runtime.submit(session, given, limits=request.limits)
-    async for event in runtime.events(session, receipt.after_seq, receipt.turn_id):
-        view.event(event)
-    return await runtime.result(session, receipt.turn_id)
+    ended = asyncio.create_task(runtime.result(session, receipt.turn_id))
+    try:
+        async for event in runtime.events(session, receipt.after_seq, receipt.turn_id):
+            view.event(event)
+        return await ended
+    finally:
+        ended.cancel()
 
 
 def _tell(request: Request, result: TurnResult) -> None:

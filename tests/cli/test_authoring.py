@@ -95,3 +95,12 @@ def test_no_command_shows_the_help(agentflow: Command) -> None:
     done = agentflow()
     assert done.code == 2
     assert "sessions" in done.err
+
+
+def test_an_upgrade_makes_the_database_and_says_what_it_did(agentflow: Command, project: Path) -> None:
+    """R1"""
+    first, second = agentflow("db", "upgrade"), agentflow("db", "upgrade")
+    assert (first.code, second.code) == (0, 0)
+    assert "it was new" in first.err
+    assert "it was" not in second.err
+    assert (project / "agentflow.db").exists()

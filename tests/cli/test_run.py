@@ -27,7 +27,7 @@ def test_json_is_the_result_as_one_object(agentflow: Command) -> None:
 
 
 def test_json_lines_are_the_events_in_order_and_the_result_last(agentflow: Command) -> None:
-    *events, result = map(json.loads, agentflow("run", "echo", "-s", "s-1", "--jsonl", "Hello").out.splitlines())
+    *events, result = map(json.loads, agentflow("run", "slow", "-s", "s-1", "--jsonl", "Hello").out.splitlines())
     logged = [event["seq"] for event in events if event["seq"] is not None]
     assert logged == list(range(1, len(logged) + 1))
     assert events[-1]["type"] == "done"
@@ -44,8 +44,8 @@ def test_a_session_goes_on_in_the_next_process(agentflow: Command) -> None:
 def test_continue_takes_the_newest_session_of_this_agent(agentflow: Command) -> None:
     for session, agent in (("s-1", "echo"), ("s-2", "echo"), ("s-3", "broken")):
         agentflow("run", agent, "-s", session, "x")
-    assert json.loads(agentflow("run", "echo", "-c", "--json", "y").out)["session_id"] == "s-2"
-    assert json.loads(agentflow("run", "agents/echo", "-c", "--json", "y").out)["session_id"] == "s-2"
+    for agent in ("echo", "agents/echo", "agents/echo/agent.yaml"):
+        assert json.loads(agentflow("run", agent, "-c", "--json", "y").out)["session_id"] == "s-2"
 
 
 def test_continue_without_a_session_says_so(agentflow: Command) -> None:
