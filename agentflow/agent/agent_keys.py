@@ -65,7 +65,7 @@ class ToolEntry(Keys):
         description="The flow: its name, or FILE:NAME; looked up in the project's workflows/, then among the shipped.",
     )
     name: str = Field(
-        default="",
+        default_factory=str,
         validate_default=False,
         pattern=r"^[A-Za-z_][A-Za-z0-9_-]{0,63}$",
         description="What the model calls it; the flow's name unless given.",
@@ -151,10 +151,13 @@ class Settings(Keys):
     max_input_tokens: int = Field(default=0, ge=0, description="Input tokens of a turn.")
     max_output_tokens: int = Field(default=0, ge=0, description="Output tokens of a turn.")
     max_cost: float = Field(default=0, ge=0, description="Cost of a turn in US dollars.")
-    on_limit: Literal["answer", "stop"] = Field(
+    on_limit: Literal["answer", "stop", "ask"] = Field(
         default="answer",
-        description="At a limit: answer (one last call without tools, so that the user gets an answer) or stop (the "
-        "turn fails with limit_reached).",
+        description="At a limit: answer (one last call without tools, so that the user gets an answer), stop (the "
+        "turn fails with limit_reached) or ask (the user decides whether the turn goes on).",
+    )
+    ask_user_expiry_secs: float = Field(
+        default=0, ge=0, description="Seconds after which a question is not waited for any more; 0: no end."
     )
 
 

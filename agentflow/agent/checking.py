@@ -33,8 +33,8 @@ _EXPECTED = {
     "model_type": "a mapping of keys",
     "string_too_short": "a text that is not empty",
     "string_pattern_mismatch": "a text of the form {pattern}",
-    "greater_than_equal": "at least {ge}",
-    "less_than_equal": "at most {le}",
+    "greater_than_equal": "at least {ge:g}",
+    "less_than_equal": "at most {le:g}",
     "literal_error": "one of {expected}",
 }
 

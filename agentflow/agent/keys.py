@@ -72,7 +72,14 @@ class Keys(BaseModel):
     `short` names the key that a plain text in place of the mapping means.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, validate_default=True)
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        allow_inf_nan=False,
+        validate_default=True,
+        json_schema_extra=_as_accepted,
+    )
 
     short: ClassVar[str | None] = None
 

@@ -52,7 +52,7 @@ def find_agent(root: Path, agent: str) -> Path:
     by_name = [folder / agent / AGENT_FILE for folder in _agent_folders(root)] if NAME.match(agent) else []
     by_path = [path for start in (root, Path.cwd()) for path in (start / agent, start / agent / AGENT_FILE)]
     for path in (*by_name, *by_path):
-        if path.is_file():
+        if os.path.isfile(path):  # false, where Path.is_file raises, for a name no file can have
             return path
     names = agent_names(root)
     hint = did_you_mean(Path(agent).name, names) or "."

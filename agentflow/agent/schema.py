@@ -34,10 +34,12 @@ def schema_text() -> str:
 def reference_text() -> str:
     """The reference page: every key with its type, default and meaning."""
     parts, described = [_INTRODUCTION], set[type[Keys]]()
-    for file, keys in {"agent.yaml": AgentKeys, "agentflow.yaml": ProjectKeys}.items():
+    for file, keys in _FILES:
         parts += [f"## {file}", *_sections(keys, "", described)]
     return "\n\n".join(parts) + "\n"
 
+
+_FILES: tuple[tuple[str, type[Keys]], ...] = (("agent.yaml", AgentKeys), ("agentflow.yaml", ProjectKeys))
 
 _INTRODUCTION = """# agent.yaml and agentflow.yaml: every key
 
@@ -102,7 +104,7 @@ def _sections(keys: type[Keys], title: str, described: set[type[Keys]]) -> Itera
 
 
 def _row(name: str, field: FieldInfo) -> str:
-    default = "required" if field.is_required() else _default(field.default)
+    default = "required" if field.is_required() else _default(field.get_default(call_default_factory=True))
     return f"| `{name}` | {_words(field.annotation)} | {default} | {field.description} |"
 
 
