@@ -84,6 +84,7 @@ class StubServer:
     def __init__(self, answers: Answers = (), *, strict: bool = True) -> None:
         self.answers: Answers = answers if callable(answers) else list(answers)
         self.requests: list[Received] = []
+        self.asked = asyncio.Event()  # the first request is here
         self.strict = strict
         self.port = 0
         self._server: asyncio.Server | None = None
@@ -128,6 +129,7 @@ class StubServer:
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         received = await _read_request(reader)
         self.requests.append(received)
+        self.asked.set()
         answer = self._answer(received)
         tasks = {
             asyncio.create_task(_watch(reader, received.gone)),

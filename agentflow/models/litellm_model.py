@@ -36,18 +36,32 @@ _SETTINGS = {
 }
 
 
+def _quiet() -> None:
+    """Ignore what litellm warns of in its own code: where warnings are errors, its calls would fail by them.
+
+    Said again for every call, because a test runner takes such filters back after each test.
+    """
+    warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"litellm\b")
+    warnings.filterwarnings("ignore", r"Items? .*`ReadOnly` qualifier", UserWarning, r"pydantic\b")
+
+
 @functools.cache
 def _load() -> Any:
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    # Of its own types, on import and later: nothing a user of ours can change.
-    warnings.filterwarnings("ignore", r"Items? .*`ReadOnly` qualifier", UserWarning)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import litellm
+    _quiet()
+    import litellm
+
     for setting, switch in _SETTINGS.items():
         setattr(litellm, setting, switch)
     return litellm
+
+
+async def _loaded() -> Any:
+    if not _load.cache_info().currsize:
+        return await asyncio.to_thread(_load)
+    _quiet()
+    return _load()
 
 
 class LitellmModel:
@@ -98,14 +112,14 @@ class LitellmModel:
 
         Under a frozen clock it cannot be loaded: warm up first.
         """
-        litellm = await asyncio.to_thread(_load)
+        litellm = await _loaded()
         await litellm.acompletion(
             model="openai/none", messages=[{"role": "user", "content": "."}], mock_response=".", api_key="none"
         )
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta, None]:
         """One attempt, streamed, as `Model.stream` promises (T12, T16)."""
-        litellm = await asyncio.to_thread(_load)
+        litellm = await _loaded()
         deadline = asyncio.get_running_loop().time() + self._timeout_secs if self._timeout_secs else None
         chunks: Any = None
         reader = ChunkReader()
