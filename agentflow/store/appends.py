@@ -1,4 +1,4 @@
-"""The writes of a running turn as jobs: append, end, renew, and erasing a session.
+"""The writes of a running turn as jobs: append, end, renew, and the deletion of a session.
 
 Each write of a turn moves the session's row first, by a conditional update that names key, epoch and turn: it is
 the fence (C35), it locks the session, and it returns what the writer must learn - the next sequence number, and
@@ -7,20 +7,18 @@ whether somebody asked to stop.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from agentflow.clock import SECOND, Instant, instant
 from agentflow.errors import StaleOwner, TurnAlreadyActive
 from agentflow.store.claim import start_first
+from agentflow.store.erasing import erase
 from agentflow.store.protocol import Alive, Append, Appended, End
-from agentflow.store.rows import dumps
 from agentflow.store.transaction import Tx
 from agentflow.store.work import Work
 
-_FENCE = "WHERE key = ? AND epoch = ? AND turn = ? RETURNING seq, stop_turn"
+_FENCE = "WHERE key = ? AND epoch = ? AND turn = ? RETURNING seq, stop_turn, queued"
 _ADVANCE = f"UPDATE session SET seq = seq + ?, branch = ?, depth = ?, executions = ?, branches = ? {_FENCE}"
 _RELEASE = (
     "UPDATE session SET seq = seq + ?, branch = ?, depth = ?, executions = ?, branches = ?, turn = NULL, "
@@ -30,25 +28,29 @@ _RELEASE = (
 
 def append(tx: Tx, write: Append) -> Appended:
     """One commit of a running turn. Raises `StaleOwner`; then nothing is written."""
-    return _advance(tx, write, _ADVANCE)
+    seq, stop_turn, _ = _advance(tx, write, _ADVANCE)
+    return Appended(seq, stop_turn)
 
 
 def end(tx: Tx, write: End) -> Appended:
-    """The last commit of a step and the release of the session (T10). Raises `StaleOwner`."""
+    """The last commit of a step, the release of the session and the start of the next turn (T10, C21).
+
+    Raises `StaleOwner`.
+    """
     last = write.append
-    appended = _advance(tx, last, _RELEASE, last.at, last.at, write.state)
+    seq, _, queued = _advance(tx, last, _RELEASE, last.at, last.at, write.state)
     if write.erase:
         erase(tx, last.session_key, last.turn)
-    if write.owning is None:
-        return appended
+    if write.owning is None or not queued:
+        return Appended(seq, None)
     work = Work.by_key(tx, last.session_key)
-    started = start_first(tx, work, write.owning) if work is not None and work.queued else None
-    return replace(appended, started=started)
+    return Appended(seq, None, None if work is None else start_first(tx, work, write.owning))
 
 
-def _advance(tx: Tx, write: Append, update: str, *released: Any) -> Appended:
+def _advance(tx: Tx, write: Append, update: str, *released: Any) -> tuple[int, str | None, int]:
+    """Move the session's row, then write rows and log; its new `seq`, its `stop_turn` and how many turns wait."""
     branch, depth = write.head if write.head is not None else (None, None)
-    moved = tx.one(
+    moved: tuple[int, str | None, int] | None = tx.one(
         update, len(write.log), branch, depth, write.executions, write.branches, *released,
         write.session_key, write.epoch, write.turn,
     )  # fmt: skip
@@ -58,10 +60,9 @@ def _advance(tx: Tx, write: Append, update: str, *released: Any) -> Appended:
             "Nothing of this write was recorded.",
             detail={"session_key": write.session_key, "epoch": write.epoch, "turn": write.turn},
         )
-    seq, stop_turn = moved
     tx.write(write.session_key, write.rows)
-    tx.log(write.session_key, seq, write.turn, write.at, write.log)
-    return Appended(seq, stop_turn)
+    tx.log(write.session_key, moved[0], write.turn, write.at, write.log)
+    return moved
 
 
 def renew(tx: Tx, keys: Sequence[int], owner: str, lease_until: Instant) -> None:
@@ -91,47 +92,3 @@ def delete(tx: Tx, session_id: str, alive: Alive) -> bool:
             },
         )
     return tx.execute("DELETE FROM session WHERE key = ?", key) == 1
-
-
-# What `observability: false` takes away when a turn ends (R5), in this order. Steps keep their order and times, the
-# turn its id, state and error, questions stay.
-_OF_THE_TURN = ("message", "execution", "llm_call", "tool_call", "todo_list")
-_BLANKED = (
-    "UPDATE turn SET request = NULL, input = NULL, output = NULL, cache_read = NULL, cache_write = NULL, cost = NULL "
-    "WHERE session_key = ? AND number = ?",
-    "UPDATE step SET user_message_id = NULL, answer_id = NULL, answer_chars = NULL, first_token_ms = NULL "
-    "WHERE session_key = ? AND turn = ?",
-)
-_UNUSED = (
-    "DELETE FROM branch WHERE session_key = ? AND NOT EXISTS (SELECT 1 FROM message "
-    "WHERE message.session_key = branch.session_key AND message.branch = branch.number)",
-    "DELETE FROM blob WHERE session_key = ? "
-    "AND NOT EXISTS (SELECT 1 FROM turn WHERE turn.session_key = blob.session_key AND config_hash = hash) "
-    "AND NOT EXISTS (SELECT 1 FROM execution WHERE execution.session_key = blob.session_key AND config_hash = hash) "
-    "AND NOT EXISTS (SELECT 1 FROM llm_call WHERE llm_call.session_key = blob.session_key "
-    "AND hash IN (prompt_hash, tools_hash))",
-)
-_EVENT_KEYS_KEPT = frozenset(
-    {
-        "agent_id", "call_id", "code", "config_hash", "execution", "head_id", "id", "iteration", "model", "order",
-        "pending", "purpose", "state", "tool_call_id", "turn_id",
-    }
-)  # fmt: skip
-
-
-def erase(tx: Tx, key: int, turn: int) -> None:
-    """Erase what a turn said and used, its texts in the log included; the path is empty afterwards."""
-    for table in _OF_THE_TURN:
-        tx.execute(f"DELETE FROM {table} WHERE session_key = ? AND turn = ?", key, turn)
-    for text in _BLANKED:
-        tx.execute(text, key, turn)
-    for text in _UNUSED:
-        tx.execute(text, key)
-    tx.execute("UPDATE session SET branch = NULL, depth = NULL WHERE key = ?", key)
-    logged = tx.all("SELECT seq, data FROM event WHERE session_key = ? AND turn = ? AND data IS NOT NULL", key, turn)
-    for seq, data in logged:
-        tx.execute("UPDATE event SET data = ? WHERE session_key = ? AND seq = ?", _without_texts(data), key, seq)
-
-
-def _without_texts(data: str) -> str:
-    return dumps({name: value if name in _EVENT_KEYS_KEPT else None for name, value in json.loads(data).items()})

@@ -7,16 +7,20 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
+from agentflow.conversation.questions import read_questions
 from agentflow.conversation.tree import Place
 from agentflow.events import DONE
 from agentflow.message import Content, Usage, text_of
-from agentflow.store.protocol import SessionRecord, StepRecord
+from agentflow.store.protocol import PendingQuestion, SessionRecord, StepRecord
 from agentflow.store.transaction import Tx
 
 _SESSION = """
 SELECT s.key, s.id, s.agent, s.name, s.environment, s.created_at, s.updated_at, s.branch, s.depth, s.seq, s.epoch,
-       turn.id, s.owner, s.lease_until, s.turns, s.steps, s.ended_at, s.outcome
+       turn.id, s.owner, s.lease_until, s.turns, s.steps, s.ended_at, s.outcome, s.queued,
+       paused.id, q.call_id, q.questions, q.expires_at
 FROM session s LEFT JOIN turn ON turn.session_key = s.key AND turn.number = s.turn
+LEFT JOIN question q ON q.session_key = s.key AND q.state = 'pending' AND q.branch = s.branch AND q.depth = s.depth
+LEFT JOIN turn paused ON paused.session_key = s.key AND paused.number = q.turn
 """
 _NEWEST = " ORDER BY s.updated_at DESC, s.key DESC LIMIT ?"
 
@@ -28,6 +32,8 @@ FROM step JOIN turn ON turn.session_key = step.session_key AND turn.number = ste
 LEFT JOIN message m ON m.session_key = step.session_key AND m.id = step.answer_id
 WHERE step.session_key = ?
 """
+
+_TURN_ID = "coalesce((SELECT target FROM alias WHERE session_key = ? AND kind = 'turn' AND alias = ?), ?)"
 
 
 def session(tx: Tx, session_id: str) -> SessionRecord | None:
@@ -51,7 +57,7 @@ def stops(tx: Tx, keys: Sequence[int]) -> list[str]:
 
 def step(tx: Tx, key: int, turn_id: str) -> StepRecord | None:
     """The turn's last step, with the number of its last `done`."""
-    row = tx.one(f"{_STEP} AND turn.id = ? ORDER BY step.number DESC LIMIT 1", key, turn_id)
+    row = tx.one(f"{_STEP} AND turn.id = {_TURN_ID} ORDER BY step.number DESC LIMIT 1", key, key, turn_id, turn_id)
     if row is None:
         return None
     (done_seq,) = tx.one(
@@ -72,9 +78,9 @@ def answer_of(content: str | None, parts: str | None, chars: int | None) -> str 
     return text_of(body)[:chars] or None
 
 
-def usage_of(tokens: Sequence[int | None], cost: str | None) -> Usage:
+def usage_of(tokens: Sequence[Any], cost: str | None) -> Usage:
     """A usage from its four columns and the cost's text."""
-    return Usage(*tokens, None if cost is None else Decimal(cost))
+    return Usage(*(*tokens, None if cost is None else Decimal(cost)))
 
 
 def loaded(text: str | None) -> Any:
@@ -84,11 +90,14 @@ def loaded(text: str | None) -> Any:
 
 def _session(row: Any) -> SessionRecord:
     branch, depth = row[7:9]
-    return SessionRecord(*row[:7], None if branch is None else Place(branch, depth), *row[9:])
+    turn_id, call_id, questions, expires_at = row[19:]
+    pending = None
+    if call_id is not None:
+        pending = PendingQuestion(turn_id, call_id, read_questions(loaded(questions)), expires_at)
+    return SessionRecord(*(*row[:7], None if branch is None else Place(branch, depth), *row[9:19], pending))
 
 
 def _step(row: Any, done_seq: int | None = None) -> StepRecord:
     content, parts, chars, *tokens, cost, limit, error, _ = row[9:]
-    return StepRecord(
-        *row[:9], answer_of(content, parts, chars), usage_of(tokens, cost), limit, loaded(error), done_seq
-    )
+    answer, usage = answer_of(content, parts, chars), usage_of(tokens, cost)
+    return StepRecord(*(*row[:9], answer, usage, limit, loaded(error), done_seq))

@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 from agentflow.conversation.tree import Node
 from agentflow.message import Content, Message, Role, ToolCall
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
 
 def dumps(value: Any) -> str:
     """Compact JSON text as every JSON column holds it."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _encode(value)
 
 
 class InsertTurn(NamedTuple):
@@ -147,8 +149,10 @@ class MoveTurn(NamedTuple):
 
 
 class EndTurn(NamedTuple):
+    """The end of a turn's step; `ended_at` stays null when it is a pause."""
+
     state: str
-    ended_at: int
+    ended_at: int | None
     error: str | None
     limit_name: str | None
     input: int | None

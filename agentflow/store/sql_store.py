@@ -22,9 +22,12 @@ from agentflow.store.protocol import (
     Replayed,
     SessionRecord,
     StepRecord,
+    Stop,
+    Stopped,
     Tree,
 )
 from agentflow.store.reader import Reader
+from agentflow.store.stopping import stop
 from agentflow.store.writer import Writer
 
 
@@ -48,6 +51,9 @@ class SqlStore:
 
     async def claim(self, request: Claim) -> Claimed | Replayed | Queued:
         return await self._writer.run(lambda tx: claim(tx, request), request.session_id)
+
+    async def stop(self, request: Stop) -> Stopped:
+        return await self._writer.run(lambda tx: stop(tx, request), request.session_id)
 
     async def append(self, write: Append) -> Appended:
         return await self._writer.run(lambda tx: appends.append(tx, write), write.session_key)
