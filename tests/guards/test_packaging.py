@@ -52,6 +52,14 @@ def test_every_data_file_is_packaged(folder: str) -> None:
     assert forgotten == []
 
 
+def test_every_entry_point_leads_somewhere() -> None:
+    """A plugin that is announced and missing would end every run of pytest it is installed beside."""
+    groups = [PROJECT["project"]["scripts"], *PROJECT["project"].get("entry-points", {}).values()]
+    for target in (target for group in groups for target in group.values()):
+        package, _, module = target.partition(":")[0].rpartition(".")
+        assert (_folder(package) / f"{module}.py").is_file(), target
+
+
 def test_every_imported_library_is_declared() -> None:
     """What is imported anywhere comes with the project or with an extra of it."""
     extras = PROJECT["project"]["optional-dependencies"]
