@@ -5,10 +5,10 @@ Everything public is here and is imported on first use, so that importing agentf
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+import importlib as _importlib
+import typing as _typing
 
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from agentflow.errors import (
         AgentflowError,
         AgentNotFound,
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
         TurnAlreadyActive,
     )
     from agentflow.events import Event
+    from agentflow.models.protocol import ModelRequest
+    from agentflow.models.scripted_model import ScriptedModel
     from agentflow.runtime import Runtime, run_turn
     from agentflow.tools.context import FlowContext
     from agentflow.tools.flows import flow
@@ -41,6 +43,8 @@ _HOMES = {
         "SessionNotFound", "StaleOwner", "StoreError", "TurnAlreadyActive",
     ),
     "agentflow.events": ("Event",),
+    "agentflow.models.protocol": ("ModelRequest",),
+    "agentflow.models.scripted_model": ("ScriptedModel",),
     "agentflow.runtime": ("Runtime", "run_turn"),
     "agentflow.tools.context": ("FlowContext",),
     "agentflow.tools.flows": ("flow",),
@@ -59,10 +63,12 @@ __all__ = [
     "LimitReached",
     "MessageNotFound",
     "ModelError",
+    "ModelRequest",
     "NoPendingQuestion",
     "QuestionAlreadyAnswered",
     "Receipt",
     "Runtime",
+    "ScriptedModel",
     "SessionAgentMismatch",
     "SessionNotFound",
     "StaleOwner",
@@ -75,10 +81,10 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _typing.Any:
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module 'agentflow' has no attribute {name!r}")
-    value = getattr(import_module(home), name)
+    value = getattr(_importlib.import_module(home), name)
     globals()[name] = value
     return value

@@ -6,10 +6,11 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from agentflow import clock, events
+from agentflow.conversation.questions import plain_text
 from agentflow.errors import InvalidInput, SessionNotFound
 from agentflow.events import Event
 from agentflow.message import TurnState, Usage
-from agentflow.store.protocol import SessionRecord, StepRecord, Store
+from agentflow.store.protocol import PendingQuestion, SessionRecord, StepRecord, Store
 from agentflow.turn.feed import Feeds
 from agentflow.turn.owner import is_alive
 from agentflow.turn.result import TurnResult
@@ -86,10 +87,10 @@ class Reader:
         record = await self.record(session_id)
         step = await self._step_of(record, turn_id)
         if step.turn_state in _ENDED:
-            return _result(session_id, step, step.turn_state)
+            return _result(session_id, step, step.turn_state, record.pending)
         if _is_running(record):
             return None
-        return _result(session_id, step, TurnState.ABORTED)
+        return _result(session_id, step, TurnState.ABORTED, None)
 
     async def events(
         self, session_id: str, after_seq: int, turn_id: str | None, *, follow: bool
@@ -191,21 +192,30 @@ def _is_running(record: SessionRecord) -> bool:
 
 
 def _status(record: SessionRecord) -> dict[str, Any]:
-    """A dead turn is shown as aborted (T29)."""
-    status = "idle"
+    """A dead turn is shown as aborted (T29), a paused one as what it asks (T21)."""
+    pending = open_question(record)
+    status = "idle" if pending is None else str(TurnState.PAUSED_ASK_USER)
     if record.running_turn is not None:
         status = "running" if _is_running(record) else "aborted"
     return {
         "session_id": record.id,
         "agent_id": record.agent,
         "status": status,
-        "turn_id": record.running_turn,
-        "pending": False,
-        "question": None,
-        "questions": None,
-        "tool_call_id": None,
-        "queued": 0,
+        "turn_id": record.running_turn if pending is None else pending.turn_id,
+        "pending": pending is not None,
+        "question": None if pending is None else plain_text(pending.questions),
+        "questions": None if pending is None else [question.as_dict() for question in pending.questions],
+        "tool_call_id": None if pending is None else pending.call_id,
+        "queued": record.queued,
     }
+
+
+def open_question(record: SessionRecord) -> PendingQuestion | None:
+    """What the active path waits for, unless its time is over (T21)."""
+    pending = record.pending
+    if pending is None or record.running_turn is not None:
+        return None
+    return None if pending.expires_at is not None and pending.expires_at <= clock.instant() else pending
 
 
 def _step(step: StepRecord) -> dict[str, Any]:
@@ -229,7 +239,14 @@ def _totals(steps: list[StepRecord]) -> dict[str, Any]:
     return {**usage.as_dict(), "cost": None if usage.cost is None else str(usage.cost), "turns": len(by_turn)}
 
 
-def _result(session_id: str, step: StepRecord, state: str) -> TurnResult:
+def _result(session_id: str, step: StepRecord, state: str, pending: PendingQuestion | None) -> TurnResult:
+    question = None
+    if state == TurnState.PAUSED_ASK_USER and pending is not None and pending.turn_id == step.turn_id:
+        question = {
+            "tool_call_id": pending.call_id,
+            "questions": [asked.as_dict() for asked in pending.questions],
+            "text": plain_text(pending.questions),
+        }
     return TurnResult(
         session_id,
         step.turn_id,
@@ -237,6 +254,7 @@ def _result(session_id: str, step: StepRecord, state: str) -> TurnResult:
         state,
         step.answer,
         step.usage,
+        question,
         limit=step.limit,
         error=step.error,
     )

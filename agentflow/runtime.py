@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -19,12 +18,12 @@ from agentflow.agent.inputs import check_inputs
 from agentflow.agent.loader import AgentLoader
 from agentflow.clock import NewId
 from agentflow.conversation.inbox import Input, parse_input
-from agentflow.errors import InvalidConfig, InvalidInput, SessionNotFound, StoreError
+from agentflow.errors import InvalidConfig, InvalidInput, NoPendingQuestion, SessionNotFound, StoreError
 from agentflow.events import Event
 from agentflow.loading import Agents, OpenModel, database_url
 from agentflow.message import TurnState
 from agentflow.reading import Reader
-from agentflow.store.protocol import Claim, Claimed, Moves, Owning, Queued, Replayed, Store
+from agentflow.store.protocol import Claim, Claimed, Moves, Owning, Queued, Replayed, Stop, Store
 from agentflow.turn.cache import HistoryCache
 from agentflow.turn.feed import Feeds
 from agentflow.turn.loaded import LoadedAgent
@@ -37,6 +36,7 @@ _log = logging.getLogger("agentflow.runtime")
 
 _POLL_SECS = 0.25
 _CLOSE_SECS = 5.0
+_STOP_SECS = 5.0
 
 
 def _move(trigger: Trigger, state: TurnState) -> tuple[TurnState, TurnState]:
@@ -137,7 +137,6 @@ class Runtime:
         request = parse_input(given)
         _check_session_id(session_id)
         agent = await self._agent(session_id, request.agent_id, limits)
-        request = replace(request, inputs=check_inputs(agent.config.inputs, request.inputs))
         claim = Claim(
             session_id=session_id,
             input=request,
@@ -152,6 +151,8 @@ class Runtime:
         if isinstance(outcome, Queued):
             if outcome.started is not None:
                 self._start(session_id, agent, outcome.started)
+            if outcome.stopping in self._turns:
+                self._turns[outcome.stopping].runner.interrupt.request("stop")
             return Receipt(session_id, outcome.turn_id, True, outcome.replayed, outcome.after_seq)
         self._start(session_id, agent, outcome)
         return Receipt(session_id, outcome.turn_id, False, False, outcome.seq - len(outcome.log))
@@ -171,6 +172,58 @@ class Runtime:
         given = {"type": "client.message", "agent_id": agent, "message": message, "inputs": dict(inputs or {})}
         receipt = await self.submit(session_id, given | ({"turn_id": turn_id} if turn_id else {}), limits=limits)
         return await self.result(session_id, receipt.turn_id)
+
+    async def answer(
+        self,
+        session_id: str,
+        *,
+        tool_call_id: str | None = None,
+        answers: Mapping[str, str | Sequence[str]] | None = None,
+        text: str | None = None,
+        turn_id: str | None = None,
+    ) -> Receipt:
+        """Answer the pending question of the active path, by header (`answers`) or as one `text` (T19).
+
+        The same turn goes on in a new step. Raises `NoPendingQuestion`, `QuestionAlreadyAnswered`, `InvalidInput`.
+        """
+        if tool_call_id is None:
+            pending = (await self._reader.record(session_id)).pending
+            if pending is None:
+                raise NoPendingQuestion(
+                    f"Session {session_id!r} waits for no answer.", detail={"session_id": session_id}
+                )
+            tool_call_id = pending.call_id
+        said = {key: value if isinstance(value, str) else list(value) for key, value in (answers or {}).items()}
+        given = {"type": "ask_user.answer", "tool_call_id": tool_call_id, "answers": text if text is not None else said}
+        return await self.submit(session_id, given | ({"turn_id": turn_id} if turn_id else {}))
+
+    async def stop(self, session_id: str, turn_id: str | None = None, *, drain: bool = False) -> dict[str, Any]:
+        """Stop the running turn, or the one that waits for an answer; `drain` empties the queue too (T23-T25, C24).
+
+        Returns `{session_id, turn_id, outcome}`: `stopped` once the turn has ended, `requested` when its process has
+        not ended it within 5 s, `nothing_to_stop`. With `turn_id` no other turn is ever stopped.
+        """
+        stopped = await self._store.stop(
+            Stop(session_id, turn_id, drain, clock.instant(), is_alive, self._new_id, _MOVES)
+        )
+        outcome = "stopped" if stopped.ended else "nothing_to_stop"
+        if stopped.requested and stopped.turn_id is not None:
+            outcome = "stopped" if await self._ends(session_id, stopped.turn_id) else "requested"
+        return {"session_id": session_id, "turn_id": stopped.turn_id, "outcome": outcome}
+
+    async def _ends(self, session_id: str, turn_id: str) -> bool:
+        """Whether the turn that was asked to stop has ended within 5 s."""
+        running = self._turns.get(turn_id)
+        if running is not None:
+            running.runner.interrupt.request("stop")
+            done, _ = await asyncio.wait([running.task], timeout=_STOP_SECS)
+            return bool(done)
+        deadline = asyncio.get_running_loop().time() + _STOP_SECS
+        while (await self._reader.record(session_id)).running_turn == turn_id:
+            if asyncio.get_running_loop().time() >= deadline:
+                return False
+            await asyncio.sleep(_POLL_SECS / 5)
+        return True
 
     async def result(self, session_id: str, turn_id: str) -> TurnResult:
         """The result of a turn, waiting while it runs, here or elsewhere."""
@@ -243,6 +296,7 @@ class Runtime:
             is_alive,
             self._new_id,
             _MOVES,
+            lambda given: check_inputs(agent.config.inputs, given),
         )
 
     def _start(self, session_id: str, agent: LoadedAgent, claimed: Claimed) -> None:

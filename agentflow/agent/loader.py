@@ -64,7 +64,7 @@ class _LastGood(Generic[Value]):
             try:
                 self._values = [make()]
             except InvalidConfig as error:
-                report(error)
+                pass
         self._signature = signature
         return self._values[0]
 

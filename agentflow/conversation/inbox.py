@@ -1,10 +1,10 @@
 """The inputs a session takes: typed, and read from their wire shape or refused (C7, C8, C23).
 
-    client.message   one user message at the head
-    client.append    several messages at the head
-    client.messages  the client's whole view, merged into the tree
-    head.move        the head goes exactly there
-    ask_user.answer  a pending question, answered by the id of its call
+client.message   one user message at the head
+client.append    several messages at the head
+client.messages  the client's whole view, merged into the tree
+head.move        the head goes exactly there
+ask_user.answer  a pending question, answered by the id of its call
 """
 
 from __future__ import annotations
@@ -140,9 +140,7 @@ def _kind(name: Any) -> type[Input]:
 
 def _said(given: Client | Input) -> dict[str, Any]:
     """The fields that differ from their default."""
-    return {
-        part.name: _wire(value) for part in fields(given) if (value := getattr(given, part.name)) != _default(part)
-    }
+    return {part.name: _wire(value) for part in fields(given) if (value := getattr(given, part.name)) != _default(part)}
 
 
 def _default(part: Field[Any]) -> Any:

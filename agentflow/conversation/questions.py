@@ -181,3 +181,15 @@ def _answer(answer: Answer) -> str:
 
 def _one_line(text: str) -> str:
     return " ".join(line.strip() for line in text.splitlines() if line.strip())
+
+
+def plain_text(questions: Sequence[Question]) -> str:
+    """The questions as one text for a reader without a form: a line each, its choices below it."""
+    lines: list[str] = []
+    for question in questions:
+        lines.append(f"{question.header}: {question.question}")
+        lines += [
+            f"  - {option.label}" + (f": {option.description}" if option.description else "")
+            for option in question.options
+        ]
+    return "\n".join(lines)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from agentflow.message import ToolCallStatus
 
+ASK_USER = "ask_user"
 ABORTED_BY_USER = "<ABORTED BY USER>"
 INTERRUPTED = "<INTERRUPTED>"
 
@@ -18,6 +19,7 @@ _PLACEHOLDERS = {
     ToolCallStatus.STARTED: "Not finished: {why} This call had been started; its outcome is unknown.",
     ToolCallStatus.PLANNED: "Not run: {why} This call had not been started.",
 }
+_NOT_ANSWERED = "Not answered: {why}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,11 @@ def close(open_calls: Sequence[OpenCall], seen: str, why: str, *, marker: str | 
 
     With `marker` the text is followed by a newline and the marker; `always` records the marker even without text.
     """
-    results = tuple((call, _PLACEHOLDERS[call.status].format(why=why)) for call in open_calls)
+    results = tuple((call, _placeholder(call).format(why=why)) for call in open_calls)
     if not seen.strip():
         return Closing(results, marker if always else None, 0)
     return Closing(results, seen if marker is None else f"{seen}\n{marker}", len(seen))
+
+
+def _placeholder(call: OpenCall) -> str:
+    return _NOT_ANSWERED if call.name == ASK_USER else _PLACEHOLDERS[call.status]

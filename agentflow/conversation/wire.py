@@ -117,7 +117,10 @@ def kind_of(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     names: tuple[tuple[Any, str], ...] = (
-        (str, "a string"), (int | float, "a number"), (Mapping, "an object"), (list | tuple, "a list"),
+        (str, "a string"),
+        (int | float, "a number"),
+        (Mapping, "an object"),
+        (list | tuple, "a list"),
     )
     return next((name for kind, name in names if isinstance(value, kind)), f"a {type(value).__name__}")
 

@@ -216,7 +216,8 @@ class _Start:
 
     def _new_turn(self, given: Input, turn_id: str, merged: view.Merge) -> Claimed:
         work, owning = self.work, self.owning
-        after_seq = work.seq
+        after_seq, inputs = work.seq, owning.check_inputs(given.inputs)
+        self._drop_todos()
         work.turns += 1
         work.steps += 1
         work.executions += 1
@@ -229,7 +230,7 @@ class _Start:
         work.rows += (
             rows.InsertBlob(config_hash, config_text),
             rows.InsertTurn(
-                work.turns, turn_id, owning.moves.begin[1], config_hash, owning.at, _kept(given), after_seq
+                work.turns, turn_id, owning.moves.begin[1], config_hash, owning.at, _kept(inputs, given), after_seq
             ),
             rows.InsertExecution(
                 work.executions, work.turns, owning.agent, config_hash, ExecutionStatus.RUNNING, owning.at
@@ -238,7 +239,13 @@ class _Start:
         parent = None if merged.cursor is None else merged.cursor.id
         work.record(self.tx, merged.writes, work.turns, work.executions, parent)
         messages = tuple(write.message for write in merged.writes if write.message is not None)
-        return self._open_step(given, work.turns, turn_id, work.executions, base, messages)
+        return self._open_step(work.turns, turn_id, work.executions, base, messages, inputs, given.client.as_dict())
+
+    def _drop_todos(self) -> None:
+        """A new request starts with an empty list; the client is told when there was one (T32)."""
+        lists = "SELECT 1 FROM todo_list WHERE session_key = ? AND turn = ? LIMIT 1"
+        if self.owning.planning and self.tx.one(lists, self.work.key, self.work.turns) is not None:
+            self.work.tell(events.todo([], 0, 0))
 
     def _answer(self, given: AskUserAnswer, turn_id: str) -> Claimed:
         found = self.tx.one(
@@ -271,7 +278,7 @@ class _Start:
             rows.MoveExecution(ExecutionStatus.RUNNING, None, paused.execution),
             rows.EndToolCall(
                 ToolCallStatus.FINISHED, None, 1, result.id, None, 0, paused.execution, paused.call_id,
-                ToolCallStatus.STARTED,
+                ToolCallStatus.PLANNED,
             ),
         )  # fmt: skip
         work.rows += [rows.InsertAlias("message", alias, result.id) for alias in aliases]
@@ -280,12 +287,18 @@ class _Start:
         work.tell(events.plain(events.ASK_USER_ANSWERED, {"tool_call_id": paused.call_id}))
         work.record(self.tx, [result], paused.turn, paused.execution, head_id(self.tx, work))
         work.tell(events.tool_call_ended(result, ok=True))
-        claimed = self._open_step(given, paused.turn, paused.turn_id, paused.execution, base, (result,))
+        kept = self.tx.one("SELECT request FROM turn WHERE session_key = ? AND number = ?", work.key, paused.turn)[0]
+        before: dict[str, Any] = json.loads(kept) if kept is not None else {}
+        client = given.client.as_dict() or before.get("client", {})
+        claimed = self._open_step(
+            paused.turn, paused.turn_id, paused.execution, base, (result,), before.get("inputs", {}), client
+        )
         return replace(claimed, resumed=True, usage=turn_usage(self.tx, work.key, paused.turn))
 
     def _open_step(
-        self, given: Input, turn: int, turn_id: str, execution: int, base: Place | None, messages: tuple[Message, ...]
-    ) -> Claimed:
+        self, turn: int, turn_id: str, execution: int, base: Place | None, messages: tuple[Message, ...],
+        inputs: dict[str, Any], client: dict[str, Any],
+    ) -> Claimed:  # fmt: skip
         work, owning = self.work, self.owning
         last_id = head_id(self.tx, work)
         asked = next((message.id for message in reversed(messages) if message.role in ("user", "tool")), None)
@@ -308,18 +321,12 @@ class _Start:
         work.save(self.tx, owning.at)
         return Claimed(
             work.key, work.epoch, turn, turn_id, work.steps, execution, base, work.head, last_id, work.branches,
-            work.executions, given, messages, call_id, work.seq, log, tuple(self.before),
+            work.executions, inputs, client, messages, call_id, work.seq, log, tuple(self.before),
         )  # fmt: skip
 
 
-def _kept(given: Input) -> str | None:
+def _kept(inputs: dict[str, Any], given: Input) -> str | None:
     """What is kept of a request beside its messages: agent inputs and `client` (C8)."""
-    kept: dict[str, Any] = {"inputs": given.inputs, "client": given.client.as_dict()}
+    kept: dict[str, Any] = {"inputs": inputs, "client": given.client.as_dict()}
     said = {key: value for key, value in kept.items() if value}
     return dumps(said) if said else None
-
-
-def kept_request(text: str | None) -> dict[str, Any]:
-    """`{inputs?, client?}` of a turn's row."""
-    kept: dict[str, Any] = json.loads(text) if text is not None else {}
-    return kept

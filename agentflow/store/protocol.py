@@ -7,12 +7,13 @@ with `StaleOwner` and writes nothing (C35).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from agentflow.clock import Instant, NewId
 from agentflow.conversation.inbox import Input
+from agentflow.conversation.questions import Question
 from agentflow.conversation.tree import Place
 from agentflow.events import Event, LogEntry
 from agentflow.message import Message, TurnState, Usage
@@ -40,7 +41,8 @@ class Owning:
     """Who claims, and what a turn that starts by it runs with.
 
     `config` is `(hash, JSON text)` of the configuration in force (A7). `call_model` is the model of the first call,
-    recorded as requested in the same commit (T11), or null when something comes before it.
+    recorded as requested in the same commit (T11), or null when something comes before it. `check_inputs` validates
+    the agent inputs of a request that starts or queues a turn; `planning`: the agent keeps todos (T32).
     """
 
     agent: str
@@ -52,13 +54,15 @@ class Owning:
     alive: Alive
     new_id: NewId
     moves: Moves
+    check_inputs: Callable[[Mapping[str, Any]], dict[str, Any]]
+    planning: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
     """One request for a session (T4); pure apart from the rows it reads, so it can be run again.
 
-    `input` has its agent inputs validated. `turn_id_given` is false when the id was minted here.
+    `turn_id_given` is false when the id was minted here.
     """
 
     session_id: str
@@ -73,7 +77,7 @@ class Claim:
 class Claimed:
     """A turn is running and ours. `head` is where the path ends now, `previous_head` where it ended before.
 
-    `input` is what started it and `messages` what was recorded of that, with ids. `usage` is what the turn has
+    `inputs` and `client` are the request's (C8), `messages` what was recorded of it, with ids. `usage` is what the turn has
     spent in earlier steps, when `resumed` by the answer to a question. `call_id` names the first model call when
     the claim recorded it. `log` holds the turn's entries of this commit, the last of which has the sequence number
     `seq`; `before` those written just before for a turn that ended by it, with that turn's id (T30).
@@ -90,7 +94,8 @@ class Claimed:
     head_id: str | None
     branches: int
     executions: int
-    input: Input
+    inputs: Mapping[str, Any]
+    client: Mapping[str, Any]
     messages: tuple[Message, ...]
     call_id: str | None
     seq: int
@@ -120,6 +125,35 @@ class Queued:
     started: Claimed | None = None
     replayed: bool = False
     stopping: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """End a session's turn from outside: the running one, or the one that is paused on the active path (T23, T25).
+
+    With `turn_id` only that turn; `drain` empties the queue too (C24).
+    """
+
+    session_id: str
+    turn_id: str | None
+    drain: bool
+    at: Instant
+    alive: Alive
+    new_id: NewId
+    moves: Moves
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """`requested`: a live turn was asked; `ended`: a dead or paused turn was closed here; else there was nothing.
+
+    `drained` are the turn ids taken out of the queue.
+    """
+
+    turn_id: str | None
+    requested: bool = False
+    ended: bool = False
+    drained: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +227,18 @@ class SessionRecord:
     steps: int
     ended_at: Instant | None
     outcome: str | None
+    queued: int = 0
+    pending: PendingQuestion | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PendingQuestion:
+    """What the active path waits for, and until when at most."""
+
+    turn_id: str
+    call_id: str
+    questions: tuple[Question, ...]
+    expires_at: Instant | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +288,8 @@ class Store(Protocol):
     """
 
     async def claim(self, request: Claim) -> Claimed | Replayed | Queued: ...
+
+    async def stop(self, request: Stop) -> Stopped: ...
 
     async def append(self, write: Append) -> Appended: ...
 

@@ -23,6 +23,7 @@ def enqueue(tx: Tx, work: Work, request: Claim, *, first: bool = False) -> Queue
 
     `first` puts it before all of them (C25).
     """
+    request.owning.check_inputs(request.input.inputs)
     submit = _named(request)
     entry, joined = queue.enqueue([] if first else load(tx, work.key), submit, lambda: request.turn_id)
     number = _number(tx, work.key, first=first)

@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from agentflow.agent.config import Settings
+from agentflow.conversation.repair import ASK_USER
 from agentflow.errors import AgentflowError, LimitReached, ModelError
 from agentflow.message import ToolCall, Usage
 from agentflow.turn.limits import Spent, reached
@@ -23,11 +24,15 @@ class CallModel:
 
 @dataclass(frozen=True, slots=True)
 class RunTools:
-    """Run the ordinary calls side by side, then the one that ends the turn; the refused get these error results."""
+    """Run the ordinary calls side by side, then the one that ends the turn; the refused get these error results.
 
-    ordinary: tuple[ToolCall, ...]
-    ender: ToolCall | None
-    refused: tuple[tuple[ToolCall, str], ...]
+    `ask` is not run: once all others have their results the turn pauses for its answer (T18).
+    """
+
+    ordinary: tuple[ToolCall, ...] = ()
+    ender: ToolCall | None = None
+    ask: ToolCall | None = None
+    refused: tuple[tuple[ToolCall, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,20 @@ class Finish:
     """The turn is done; the answer is the text just recorded. `limit` names what ended it early."""
 
     limit: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """The turn waits for the answer to the question of the call that is left open."""
+
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskLimit:
+    """A limit is reached and the user decides whether the turn goes on (T39)."""
+
+    limit: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,34 +86,47 @@ def after_reply(
             return Fail(ModelError("content_filter", "The provider withheld the reply because of its content filter."))
         return Finish(limit)
     if limit is not None:
-        return RunTools((), None, tuple((call, f"Not run: {limit} is reached.") for call in calls))
+        return RunTools(refused=tuple((call, f"Not run: {limit} is reached.") for call in calls))
     if finish_reason == "length":
-        return RunTools((), None, tuple((call, CUT_AT_LIMIT) for call in calls))
+        return RunTools(refused=tuple((call, CUT_AT_LIMIT) for call in calls))
     return _partition(calls, enders, settings, spent)
 
 
 def _partition(calls: Sequence[ToolCall], enders: Collection[str], settings: Settings, spent: Spent) -> RunTools:
     ordinary: list[ToolCall] = []
     refused: list[tuple[ToolCall, str]] = []
-    ender: ToolCall | None = None
+    ender = _winner(calls, enders)
     for position, call in enumerate(calls):
         if settings.max_tool_calls_per_reply and position >= settings.max_tool_calls_per_reply:
             refused.append((call, f"Not run: at most {settings.max_tool_calls_per_reply} calls in one reply."))
         elif settings.max_tool_calls and spent.tool_calls + position >= settings.max_tool_calls:
             refused.append((call, f"Not run: max_tool_calls ({settings.max_tool_calls}) is reached."))
-        elif call.name not in enders:
+        elif call.name != ASK_USER and call.name not in enders:
             ordinary.append(call)
-        elif ender is None:
-            ender = call
-        else:
-            refused.append((call, f"Not run: {ender.name} ends the turn, and only one call of a reply can."))
-    return RunTools(tuple(ordinary), ender, tuple(refused))
+        elif call is not ender and ender is not None:
+            refused.append((call, f"Not run: {ender.name} ends this step, and only one call of a reply can."))
+    if ender is not None and any(call is ender for call, _ in refused):
+        ender = None
+    asks = ender is not None and ender.name == ASK_USER
+    return RunTools(tuple(ordinary), None if asks else ender, ender if asks else None, tuple(refused))
+
+
+def _winner(calls: Sequence[ToolCall], enders: Collection[str]) -> ToolCall | None:
+    """Of the calls that end a step, the one that may: `ask_user` wins over flows with `ends_turn` (T8)."""
+    asking = [call for call in calls if call.name == ASK_USER]
+    ending = [call for call in calls if call.name in enders]
+    return next(iter([*asking, *ending]), None)
 
 
 def after_results(
-    *, ended: bool, settings: Settings, spent: Spent, usage: Usage, limit: str | None
-) -> CallModel | Finish | Fail:
-    """What follows once every call of a reply has its result. `ended`: one of them was the turn's answer."""
+    *, asked: str | None, ended: bool, settings: Settings, spent: Spent, usage: Usage, limit: str | None
+) -> CallModel | Pause | AskLimit | Finish | Fail:
+    """What follows once every call of a reply has its result.
+
+    `asked` is the call whose question waits for the user; `ended`: one of the results was the turn's answer.
+    """
+    if asked is not None:
+        return Pause(asked)
     if ended or limit is not None:
         return Finish(limit)
     name = reached(settings, spent, usage)
@@ -102,6 +134,8 @@ def after_results(
         return CallModel()
     if settings.on_limit == "answer":
         return CallModel(limit=name)
+    if settings.on_limit == "ask":
+        return AskLimit(name)
     return Fail(limit_reached(name, getattr(settings, name)), limit=name)
 
 

@@ -27,11 +27,11 @@ from agentflow.turn.model_call import OpenStream, milliseconds_since
 class Execution:
     """A run of an agent inside a turn: its history, its counters, its open calls, its staged rows."""
 
-    def __init__(self, journal: Journal, agent: LoadedAgent, number: int, prompt: str, earlier: History) -> None:
+    def __init__(self, journal: Journal, agent: LoadedAgent, number: int, earlier: History) -> None:
         self.journal = journal
         self.agent = agent
         self.number = number
-        self.prompt = prompt
+        self.prompt = ""
         self.earlier = earlier
         self.current = History()
         self.messages: list[Message] = []
@@ -98,12 +98,12 @@ class Execution:
         self.spent.iterations += 1
         self.open_stream = stream
 
-    def reply_completed(self, reply: Reply, message: Message | None, *, with_tools: bool) -> None:
+    def reply_completed(self, reply: Reply, message: Message | None) -> None:
         """Stage the end of a model call and the reply's message, if it says anything."""
         stream = self._closed_stream()
         usage = reply.usage or Usage()
         self.journal.usage += usage
-        self.stage(self._ended_call(stream, "completed", usage, reply.finish_reason, None, with_tools=with_tools))
+        self.stage(self._ended_call(stream, "completed", usage, reply.finish_reason, None))
         self.tell(
             events.plain(
                 events.LLM_CALL_COMPLETED,
@@ -122,12 +122,12 @@ class Execution:
         if message is not None:
             self.record(message)
 
-    def reply_failed(self, error: AgentflowError, status: str, *, with_tools: bool) -> str:
+    def reply_failed(self, error: AgentflowError, status: str) -> str:
         """Stage the end of a model call that gave no reply; returns what it had shown. Reported usage counts (X6)."""
         stream = self._closed_stream()
         usage = stream.assembler.usage or Usage()
         self.journal.usage += usage
-        self.stage(self._ended_call(stream, status, usage, None, error, with_tools=with_tools))
+        self.stage(self._ended_call(stream, status, usage, None, error))
         self.tell(
             events.plain(
                 events.LLM_CALL_ERRORED,
@@ -153,12 +153,11 @@ class Execution:
         return stream
 
     def _ended_call(
-        self, stream: OpenStream, status: str, usage: Usage, finish: str | None, error: AgentflowError | None,
-        *, with_tools: bool,
+        self, stream: OpenStream, status: str, usage: Usage, finish: str | None, error: AgentflowError | None
     ) -> rows.EndLlmCall:  # fmt: skip
         return rows.EndLlmCall(
             status, stream.milliseconds(), stream.first_token_ms, stream.attempts, stream.request_chars,
-            self._blob(self.prompt), self._blob(self.agent.schemas_text) if with_tools else None, finish,
+            self._blob(self.prompt), self._blob(self.agent.schemas_text) if stream.with_tools else None, finish,
             usage.input, usage.output, usage.cache_read, usage.cache_write,
             None if usage.cost is None else str(usage.cost),
             None if error is None else dumps(error.as_dict()), None, stream.call_id,

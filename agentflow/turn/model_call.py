@@ -24,6 +24,7 @@ class OpenStream:
     purpose: str
     request_chars: int
     started: float
+    with_tools: bool
     attempts: int = 0
     first_token_ms: int | None = None
     assembler: Assembler = field(default_factory=Assembler)

@@ -21,11 +21,15 @@ _GIVE_UP_SECS = 0.2  # how long a cancelled async flow may take to end before th
 
 
 class ToolBatch:
-    """`results` are in the order they were recorded; `answer` is the text of the call that ended the turn."""
+    """`results` are in the order they were recorded; `answer` is the text of the call that ended the turn.
+
+    `asked` is the checked `ask_user` call that is left open for the user's answer.
+    """
 
     def __init__(self, execution: Execution, plan: RunTools, perform: Perform, new_id: NewId) -> None:
         self.results: list[Message] = []
         self.answer: str | None = None
+        self.asked: Prepared | None = None
         self._execution = execution
         self._perform = perform
         self._new_id = new_id
@@ -42,6 +46,8 @@ class ToolBatch:
             self._sort(call, self._waiting.append, failed)
         if plan.ender is not None:
             self._sort(plan.ender, self._set_ender, failed)
+        if plan.ask is not None:
+            self._sort(plan.ask, self._set_asked, failed)
         starting = {prepared.call.id for prepared in self._take_free_slots()}
         for call in calls:
             self._execution.call_requested(call, reply_id, started=call.id in starting)
@@ -59,6 +65,9 @@ class ToolBatch:
 
     def _set_ender(self, prepared: Prepared) -> None:
         self._ender = prepared
+
+    def _set_asked(self, prepared: Prepared) -> None:
+        self.asked = prepared
 
     async def run(self, interrupt: Interrupt, last: Callable[[], bool]) -> None:
         """Commit what is staged and run it.

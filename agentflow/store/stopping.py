@@ -1,0 +1,75 @@
+"""Stopping a turn from outside its task, and emptying the queue (T23, T25, C24)."""
+
+from __future__ import annotations
+
+from agentflow import events
+from agentflow.conversation.repair import ABORTED_BY_USER
+from agentflow.errors import SessionNotFound
+from agentflow.message import TurnState
+from agentflow.store import rows
+from agentflow.store.closing import close_paused, repair
+from agentflow.store.pending import pending_questions
+from agentflow.store.protocol import Stop, Stopped
+from agentflow.store.queueing import load
+from agentflow.store.transaction import Tx
+from agentflow.store.work import Work
+
+STOPPED = "the user stopped the turn."
+
+
+def stop(tx: Tx, request: Stop) -> Stopped:
+    """Ask a live turn to end, close a dead or paused one; a turn that has ended is left alone (T25)."""
+    work = Work.locked(tx, request.session_id)
+    if work is None:
+        raise SessionNotFound(f"There is no session {request.session_id!r}.", detail={"session_id": request.session_id})
+    drained = _drain(tx, work, request) if request.drain else ()
+    stopped = _stop_running(tx, work, request) if work.turn is not None else _stop_paused(tx, work, request)
+    if drained or stopped.requested or stopped.ended:
+        work.save(tx, request.at)
+    return Stopped(stopped.turn_id, stopped.requested, stopped.ended, drained)
+
+
+def _stop_running(tx: Tx, work: Work, request: Stop) -> Stopped:
+    turn_id = str(tx.one("SELECT id FROM turn WHERE session_key = ? AND number = ?", work.key, work.turn)[0])
+    if request.turn_id not in (None, turn_id):
+        return Stopped(None)
+    if request.alive(work.owner or "", work.lease_until or 0, turn_id):
+        work.stop_turn = turn_id
+        return Stopped(turn_id, requested=True)
+    repair(tx, work, work.turn or 0, request.moves.repair, request.at, request.new_id)
+    work.flush(tx, work.turn, request.at)
+    work.turn, work.owner, work.lease_until, work.stop_turn = None, None, None, None
+    work.epoch += 1
+    return Stopped(turn_id, ended=True)
+
+
+def _stop_paused(tx: Tx, work: Work, request: Stop) -> Stopped:
+    for paused in pending_questions(tx, work.key):
+        if paused.place == work.head and request.turn_id in (None, paused.turn_id):
+            close_paused(
+                tx, work, paused.turn, request.moves.stop_paused, request.at, request.new_id, STOPPED,
+                ABORTED_BY_USER, None,
+            )  # fmt: skip
+            work.flush(tx, paused.turn, request.at)
+            return Stopped(paused.turn_id, ended=True)
+    return Stopped(None)
+
+
+def _drain(tx: Tx, work: Work, request: Stop) -> tuple[str, ...]:
+    """Every waiting turn ends aborted without having begun, and says so to whoever waits for it."""
+    drained = tuple(entry.turn_id for entry in load(tx, work.key))
+    tx.execute("DELETE FROM queue_entry WHERE session_key = ?", work.key)
+    work.queued = 0
+    for turn_id in drained:
+        work.turns += 1
+        work.steps += 1
+        work.rows += (
+            rows.InsertTurn(work.turns, turn_id, TurnState.ABORTED, "", request.at, None, work.seq),
+            rows.InsertStep(work.steps, work.turns, TurnState.ABORTED, request.at, None),
+        )
+        work.tell(
+            events.plain(events.STEP_COMPLETED, {"order": work.steps, "state": TurnState.ABORTED}),
+            events.done(turn_id, None, TurnState.ABORTED, work.steps),
+        )
+        work.flush(tx, work.turns, request.at)
+    return drained

@@ -1,0 +1,293 @@
+"""The kit a test works with: synchronous, and nothing runs between its calls."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import agentflow
+from agentflow import Event, ModelRequest, Receipt, Runtime, TurnResult
+from agentflow.testing.scripts import Replies, Scripts
+
+T = TypeVar("T")
+
+SESSION = "s-1"
+
+
+class Frozen(Protocol):
+    """What the kit needs of freezegun's frozen time."""
+
+    def tick(self, delta: timedelta) -> Any: ...
+
+
+class ProcessKilled(Exception):
+    """The process under test died where the test wanted it to; `kit.reopen()` starts the next one."""
+
+
+class Kit:
+    """A runtime on a temporary project, in the hand of one test.
+
+    Agents are written with `agent`, their models answer from scripts; everything else is the real thing. Time stands
+    still at the start of 2030 and moves by `advance`; ids are `id-0001` and so on. The event loop runs only inside a
+    call: after `submit` a turn stands where it is until the next call lets it go on. `runtime` is the `Runtime`
+    itself, for what has no method here, as in `kit.run(kit.runtime.sessions())`.
+    """
+
+    def __init__(self, project: Path, db: str, frozen: Frozen) -> None:
+        self.project = project
+        self.requests: list[ModelRequest] = []
+        self.commits = 0
+        self._db = db
+        self._frozen = frozen
+        self._ids = itertools.count(1)
+        self._runner = asyncio.Runner()
+        self._runtime: Runtime | None = None
+        self._others: list[Runtime] = []
+        self._models: dict[Path, Any] = {}
+        self._flows: dict[str, Callable[..., Any]] = {}
+        self._agent = ""
+        self._sessions: set[str] = set()
+        self._dies_at = 0
+        self._is_killed = False
+
+    # -- setting up ------------------------------------------------------------------------------------------------
+
+    def agent(
+        self,
+        name: str = "test",
+        *,
+        tools: Sequence[Callable[..., Any] | str | Mapping[str, Any]] = (),
+        replies: Replies = (),
+        prompt: str = "You are under test.",
+        settings: Mapping[str, Any] | None = None,
+        model: Any = None,
+        **keys: Any,
+    ) -> Path:
+        """Write an agent.yaml, over an earlier one of this name; new sessions are this agent's from now on.
+
+        `tools` are Python functions, names of flows, or entries of agent.yaml whose `flow` may be a function.
+        `replies` are those of a scripted model, dicts or functions of the request, or one function for all of them;
+        `model` is a model of your own instead. `keys` are any other keys of agent.yaml. Returns the file.
+        """
+        folder = self.project / "agents" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        self._agent = name
+        self._models[folder] = model or self._models.get(folder) or Scripts(f"scripted/{name}", self.requests)
+        if model is None:
+            self.script(replies, agent=name)
+        written = {
+            "name": name,
+            "model": f"scripted/{name}",
+            "prompt": prompt,
+            "tools": [self._tool(tool) for tool in tools],
+            "settings": dict(settings or {}),
+            **keys,
+        }
+        path = folder / "agent.yaml"
+        path.write_text(json.dumps(written, ensure_ascii=False, indent=2), encoding="utf-8")
+        return path
+
+    def script(self, replies: Replies, *, agent: str | None = None) -> None:
+        """From now on the agent's model answers with these; what an earlier script still had counts as left over."""
+        self._models[self.project / "agents" / (agent or self._agent)].add(replies)
+
+    def _tool(self, tool: Callable[..., Any] | str | Mapping[str, Any]) -> Any:
+        if isinstance(tool, Mapping):
+            return {**tool, "flow": self._tool(tool["flow"])}
+        return self._flow(tool) if callable(tool) else tool
+
+    def _flow(self, function: Callable[..., Any]) -> str:
+        mark = getattr(function, "__agentflow_flow__", None)
+        name = str((mark and mark.name) or function.__name__)
+        if self._flows.get(name) is not function:
+            self._flows[name] = function
+            self.restart()
+        return name
+
+    # -- talking ---------------------------------------------------------------------------------------------------
+
+    def send(
+        self,
+        message: str | Mapping[str, Any],
+        session: str = SESSION,
+        *,
+        limits: Mapping[str, Any] | None = None,
+        **fields: Any,
+    ) -> TurnResult:
+        """Send one user message, a text or a message dict, and let its turn run to the end of its step.
+
+        `fields` are other fields of the input (`inputs`, `turn_id`, `client`, `interrupt`, `agent_id`). Raises what
+        `Runtime.submit` raises.
+        """
+        told = {"role": "user", "content": message} if isinstance(message, str) else dict(message)
+        return self.deliver({"type": "client.message", "message": told, **fields}, session, limits=limits)
+
+    def deliver(
+        self, given: Mapping[str, Any], session: str = SESSION, *, limits: Mapping[str, Any] | None = None
+    ) -> TurnResult:
+        """Submit any input and let its turn run to the end of its step."""
+        return self.result(self.submit(given, session, limits=limits).turn_id, session)
+
+    def submit(
+        self, given: Mapping[str, Any], session: str = SESSION, *, limits: Mapping[str, Any] | None = None
+    ) -> Receipt:
+        """Hand in any input; its turn waits for the next call of the kit."""
+        receipt = self.run(self.runtime.submit(session, self.addressed(given, session), limits=limits))
+        self._sessions.add(session)
+        return receipt
+
+    def addressed(self, given: Mapping[str, Any], session: str = SESSION) -> dict[str, Any]:
+        """The input with the agent a new session needs, the one written last."""
+        return dict(given) if session in self._sessions else {"agent_id": self._agent, **given}
+
+    def result(self, turn_id: str, session: str = SESSION) -> TurnResult:
+        """Let the turn run to the end of its step."""
+        return self.run(self.runtime.result(session, turn_id))
+
+    def until(self, event_type: str, session: str = SESSION, *, after_seq: int = 0) -> Event:
+        """Let things run until an event of this type is told, logged or streamed; that event."""
+
+        async def first() -> Event:
+            async for event in self.runtime.events(session, after_seq, follow=True):
+                if event.type == event_type:
+                    return event
+            raise AssertionError("a followed log has no end")
+
+        return self.run(first())
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine on the kit's loop, as for races: `kit.run(both())`."""
+        if self._is_killed:
+            work.close()
+            raise ProcessKilled("The process was killed; call reopen() to go on in a new one.")
+        try:
+            answer = self._runner.run(work)
+        except Exception:
+            if not self._is_killed:
+                raise
+        if self._is_killed:
+            self._drop()
+            raise ProcessKilled(f"The process was killed right after commit {self.commits}.") from None
+        return answer
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def events(self, *types: str, session: str = SESSION, after_seq: int = 0) -> list[Event]:
+        """The session's log, or what of it is of these types."""
+
+        async def logged() -> list[Event]:
+            return [event async for event in self.runtime.events(session, after_seq)]
+
+        return [event for event in self.run(logged()) if not types or event.type in types]
+
+    def status(self, session: str = SESSION) -> dict[str, Any]:
+        """As `Runtime.status`."""
+        return self.run(self.runtime.status(session))
+
+    def session(self, session: str = SESSION) -> dict[str, Any]:
+        """As `Runtime.session`."""
+        return self.run(self.runtime.session(session))
+
+    def path(self, session: str = SESSION) -> list[dict[str, Any]]:
+        """The messages on the active path, root first, in wire shape."""
+        return list(self.session(session)["messages"])
+
+    def tree(self, session: str = SESSION) -> dict[str, Any]:
+        """As `Runtime.tree`."""
+        return self.run(self.runtime.tree(session))
+
+    def usage(self, session: str = SESSION) -> dict[str, Any]:
+        """The session's totals: `{input, output, cache_read, cache_write, total, cost, turns}`."""
+        return dict(self.session(session)["totals"])
+
+    # -- time, crashes, processes ----------------------------------------------------------------------------------
+
+    def advance(self, seconds: float) -> None:
+        """Move the wall clock; back, when negative."""
+        self._frozen.tick(timedelta(seconds=seconds))
+
+    @property
+    def runtime(self) -> Runtime:
+        """The process under test, opened when first needed."""
+        if self._runtime is None:
+            self.commits = 0
+            self._runtime = self._open(self._committed)
+        return self._runtime
+
+    def another_runtime(self) -> Runtime:
+        """A second runtime on the same database, as another process has; the kit closes it."""
+        self._others.append(self._open(None))
+        return self._others[-1]
+
+    def kill_after(self, commits: int) -> None:
+        """The process dies right after it has made so many commits more: the call that meets this raises.
+
+        `ProcessKilled` is raised and nothing of the process goes on; `reopen` starts the next one.
+        """
+        self._dies_at = self.commits + commits
+
+    def kill(self) -> None:
+        """The process dies where it stands. A sync tool that runs on a thread is not ended, its result is lost."""
+        self._is_killed = True
+        self._drop()
+
+    def reopen(self) -> None:
+        """Start a new process after a kill."""
+        self._is_killed, self._dies_at = False, 0
+
+    def restart(self) -> None:
+        """End the process in order; the next call starts a new one."""
+        runtime, self._runtime = self._runtime, None
+        if runtime is not None:
+            self._runner.run(runtime.close())
+
+    def close(self) -> None:
+        """End everything."""
+        try:
+            for runtime in self._others:
+                self._runner.run(runtime.close())
+            self.restart()
+        finally:
+            self._runner.close()
+
+    def leftovers(self) -> list[str]:
+        """A sentence for each agent whose scripts have replies that nobody asked for."""
+        unused = {folder.name: model.unused() for folder, model in self._models.items() if isinstance(model, Scripts)}
+        return [f"agent {name!r}: {count} scripted replies were not used" for name, count in unused.items() if count]
+
+    def _open(self, on_commit: Callable[[int], None] | None) -> Runtime:
+        return agentflow.Runtime.open(
+            self.project,
+            db=self._db,
+            on_commit=on_commit,
+            new_id=lambda: f"id-{next(self._ids):04d}",
+            flows=list(self._flows.values()),
+            open_model=lambda interface, folder: self._models.get(folder),
+        )
+
+    def _committed(self, number: int) -> None:
+        self.commits = number
+        if number == self._dies_at:
+            self._is_killed = True
+            raise ProcessKilled
+
+    def _drop(self) -> None:
+        runtime, self._runtime = self._runtime, None
+        if runtime is not None:
+            self._runner.run(_abandon(runtime))
+
+
+async def _abandon(runtime: Runtime) -> None:
+    """Let go of a runtime whose process is gone: none of its tasks gets a last word."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    with suppress(agentflow.AgentflowError):
+        await runtime.close()

@@ -1,0 +1,73 @@
+"""The pytest plugin: the fixture `agentflow`, and the check that no scripted reply is left over."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from agentflow.testing.kit import Kit
+
+START = "2030-01-01T09:00:00Z"
+
+_KIT: pytest.StashKey[Kit] = pytest.StashKey()
+
+
+@pytest.fixture
+def agentflow_db(tmp_path: Path) -> Iterator[str]:
+    """The database of the kit: a SQLite file, or a schema of its own where `AGENTFLOW_TEST_POSTGRES` says.
+
+    Override it to choose another one.
+    """
+    server = os.environ.get("AGENTFLOW_TEST_POSTGRES")
+    if server is None:
+        yield f"sqlite:///{tmp_path / 'agentflow.db'}"
+        return
+    from agentflow.testing.postgres import schema
+
+    with schema(server) as url:
+        yield url
+
+
+@pytest.fixture
+def agentflow(
+    request: pytest.FixtureRequest, tmp_path: Path, agentflow_db: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Kit]:
+    """A `Kit`: a runtime on a temporary project with scripted models, frozen time, fixed ids and no network."""
+    from freezegun import freeze_time
+
+    from agentflow.testing import network
+    from agentflow.testing.kit import Kit
+
+    _close_the_network(monkeypatch, network)
+    project = tmp_path / "project"
+    project.mkdir()
+    with freeze_time(START, real_asyncio=True) as frozen:
+        kit = Kit(project, agentflow_db, frozen)
+        request.node.stash[_KIT] = kit
+        try:
+            yield kit
+        finally:
+            kit.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """A test that passed fails when its scripts had more to say."""
+    outcome = yield
+    kit = item.stash.get(_KIT, None)
+    if kit is not None and (left := kit.leftovers()):
+        pytest.fail("; ".join(left), pytrace=False)
+    return outcome
+
+
+def _close_the_network(monkeypatch: pytest.MonkeyPatch, network: Any) -> None:
+    import socket
+
+    for name in ("connect", "connect_ex"):
+        monkeypatch.setattr(socket.socket, name, network.refusing(getattr(socket.socket, name)))
+    monkeypatch.setattr(socket, "getaddrinfo", network.looking_up(socket.getaddrinfo))

@@ -1,0 +1,42 @@
+"""Questions the engine asks by itself: whether a turn that reached a limit goes on (T39)."""
+
+from __future__ import annotations
+
+from agentflow.agent.config import Settings
+from agentflow.clock import NewId
+from agentflow.conversation.questions import Option, Question
+from agentflow.conversation.repair import ASK_USER
+from agentflow.message import Message, ToolCall
+from agentflow.store.protocol import Claimed
+from agentflow.store.rows import dumps
+from agentflow.turn.execution import Execution
+
+_HEADER, _GO_ON, _STOP = "Limit", "Go on", "Stop here"
+_PREFIX = "limit:"
+
+
+def ask_about_limit(
+    execution: Execution, limit: str, settings: Settings, new_id: NewId
+) -> tuple[str, tuple[Question, ...]]:
+    """Stage an `ask_user` call of the engine's own; its id tells which limit it is about."""
+    question = Question(
+        _HEADER,
+        f"The turn reached {limit} ({getattr(settings, limit)}). Shall it go on?",
+        (Option(_GO_ON, "with the same allowance again"), Option(_STOP, "answer with what is known so far")),
+    )
+    call = ToolCall(f"{_PREFIX}{limit}:{new_id()}", ASK_USER, dumps({"questions": [question.as_dict()]}))
+    message = Message(new_id(), "assistant", None, (call,))
+    execution.record(message)
+    execution.call_requested(call, message.id, started=False)
+    return call.id, (question,)
+
+
+def refused_limit(claimed: Claimed) -> str | None:
+    """The limit that the user's answer has just declined to extend; the turn then answers without tools."""
+    if not claimed.resumed or not claimed.messages:
+        return None
+    answered = claimed.messages[-1]
+    call_id = answered.tool_call_id or ""
+    if not call_id.startswith(_PREFIX) or answered.content != f"{_HEADER}: {_STOP}":
+        return None
+    return call_id.removeprefix(_PREFIX).split(":")[0]

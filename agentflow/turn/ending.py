@@ -1,0 +1,120 @@
+"""The ways a step ends, staged on its execution: an answer, a question, a failure, an interruption (T8, T18, T24)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from agentflow import clock, events
+from agentflow.clock import SECOND, NewId
+from agentflow.conversation.questions import Question, plain_text
+from agentflow.conversation.repair import ABORTED_BY_USER, INTERRUPTED, close
+from agentflow.errors import AgentflowError, ModelError
+from agentflow.message import ExecutionStatus, Message, TurnState, text_of
+from agentflow.store import rows
+from agentflow.store.rows import dumps
+from agentflow.turn.execution import Execution
+from agentflow.turn.machine import Trigger
+from agentflow.turn.stop import Reason
+
+_INTERRUPTIONS = {
+    "stop": ("the user stopped the turn.", ABORTED_BY_USER),
+    "closing": ("the process running this turn was shut down.", INTERRUPTED),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a step ends. `answer` is what the user saw: the first characters of the text of message `answer_id`.
+
+    `question` is `{tool_call_id, questions, text}` of a pause.
+    """
+
+    trigger: Trigger
+    status: ExecutionStatus
+    answer_id: str | None = None
+    answer: str | None = None
+    limit: str | None = None
+    error: AgentflowError | None = None
+    question: dict[str, Any] | None = None
+
+
+def finish(execution: Execution, limit: str | None) -> Ending:
+    """The last message is the answer; a reply that said nothing leaves none (T12)."""
+    last = execution.messages[-1] if execution.messages else None
+    if last is None or last.role != "assistant" or last.tool_calls:
+        return Ending(Trigger.FINISH, ExecutionStatus.DONE, limit=limit)
+    return Ending(Trigger.FINISH, ExecutionStatus.DONE, last.id, text_of(last.content) or None, limit)
+
+
+def pause(execution: Execution, call_id: str, questions: tuple[Question, ...], expiry_secs: float) -> Ending:
+    """Store the questions at the place where the path stands now (T18)."""
+    journal, at = execution.journal, clock.instant()
+    asked = [question.as_dict() for question in questions]
+    if journal.head is None:
+        raise RuntimeError("a question needs a message that asks it")
+    execution.stage(
+        rows.InsertQuestion(
+            execution.number, call_id, journal.turn, "pending", dumps(asked), at,
+            at + int(expiry_secs * SECOND) if expiry_secs else None, *journal.head,
+        )
+    )  # fmt: skip
+    execution.tell(events.ask_user(call_id, asked, execution.number))
+    text = plain_text(questions)
+    question = {"tool_call_id": call_id, "questions": asked, "text": text}
+    return Ending(Trigger.ASK, ExecutionStatus.PENDING_USER_INPUT, question=question)
+
+
+def fail(execution: Execution, error: AgentflowError, limit: str | None, new_id: NewId) -> Ending:
+    """Close what is open and keep what was shown as the answer (T12)."""
+    why = f"the turn failed ({error.code})."
+    answer_id, answer = _close(execution, error, why, None, new_id, always=False)
+    return Ending(Trigger.FAIL, ExecutionStatus.ERROR, answer_id, answer, limit, error)
+
+
+def interrupt(execution: Execution, reason: Reason, new_id: NewId) -> Ending:
+    """Close what is open; a stop is no error and keeps its marker even without text (T24)."""
+    why, marker = _INTERRUPTIONS[reason]
+    error = AgentflowError(f"The call was given up: {why}")
+    answer_id, answer = _close(execution, error, why, marker, new_id, always=reason == "stop")
+    return Ending(Trigger.STOP, ExecutionStatus.ABORTED, answer_id, answer)
+
+
+def _close(
+    execution: Execution, error: AgentflowError, why: str, marker: str | None, new_id: NewId, *, always: bool
+) -> tuple[str | None, str | None]:
+    stream, seen = execution.open_stream, ""
+    if stream is not None:
+        seen = execution.reply_failed(error, "errored" if isinstance(error, ModelError) else "aborted")
+    closing = close(tuple(execution.open_calls.values()), seen, why, marker=marker, always=always)
+    execution.close_calls(closing, new_id)
+    if closing.text is None:
+        return None, None
+    message_id = new_id() if stream is None else stream.call_id
+    execution.record(Message(message_id, "assistant", closing.text))
+    return message_id, closing.text[: closing.answer_chars] or None
+
+
+def stage(execution: Execution, ending: Ending, move: tuple[TurnState, TurnState]) -> None:
+    """Stage the final rows and the terminal events of the step (T10); `done` is the last of them."""
+    journal, at, (from_state, to_state) = execution.journal, clock.instant(), move
+    usage, error = journal.usage, None if ending.error is None else ending.error.as_dict()
+    paused = ending.trigger is Trigger.ASK
+    execution.ended(ending.status)
+    execution.stage(
+        rows.EndStep(
+            to_state, at, execution.first_token_ms, ending.answer_id, len(ending.answer or ""), journal.step
+        ),
+        rows.EndTurn(
+            to_state, None if paused else at, dumps(error) if error else None, ending.limit, usage.input,
+            usage.output, usage.cache_read, usage.cache_write, None if usage.cost is None else str(usage.cost),
+            journal.turn, from_state,
+        ),
+    )  # fmt: skip
+    if error is not None:
+        execution.tell(events.error(error))
+    execution.tell(
+        events.plain(events.STEP_COMPLETED, {"order": journal.step, "state": to_state}),
+        events.plain(events.TURN_PAUSED, {}) if paused else events.turn_completed(to_state, usage, error),
+        events.done(journal.turn_id, ending.answer, to_state, journal.step, limit=ending.limit, failure=error),
+    )
