@@ -64,7 +64,7 @@ class _LastGood(Generic[Value]):
             try:
                 self._values = [make()]
             except InvalidConfig as error:
-                pass
+                report(error)
         self._signature = signature
         return self._values[0]
 
