@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM while a turn runs: the first one ends the turn, a second one ends the process (B78)."""
+"""Ctrl-C and SIGTERM while a turn runs: the first one stops the turn, a second one ends the process (B78)."""
 
 from __future__ import annotations
 
@@ -6,27 +6,32 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from types import FrameType, TracebackType
-from typing import Self
+from typing import Any, Self
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupts:
-    """Entered inside a running loop, where the first signal calls `end_turn`; `exit_code` is its code from then on."""
+    """While it is entered the first signal starts `stop()`; `exit_code` is that signal's from then on, else null."""
 
-    def __init__(self, end_turn: Callable[[], object]) -> None:
+    def __init__(self, stop: Callable[[], Coroutine[Any, Any, object]]) -> None:
         self.exit_code: int | None = None
-        self._end_turn = end_turn
-        self._loop = asyncio.get_running_loop()
+        self._stop = stop
+        self._stopping: asyncio.Task[object] | None = None
 
-    def __enter__(self) -> Self:
+    async def __aenter__(self) -> Self:
+        self._loop = asyncio.get_running_loop()
         # Not the loop's own signal handlers: those would wait for a loop that a callback keeps busy.
         self._previous = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._stopping is not None:
+            await asyncio.gather(self._stopping, return_exceptions=True)
         for number, handler in self._previous.items():
             signal.signal(number, handler)
 
@@ -36,4 +41,7 @@ class Interrupts:
         self.exit_code = 128 + number
         with contextlib.suppress(OSError):  # written past Python's buffers, which the signal may have met half-way
             os.write(2, b"stopping the turn; once more ends at once\n")
-        self._loop.call_soon_threadsafe(self._end_turn)
+        self._loop.call_soon_threadsafe(self._start)
+
+    def _start(self) -> None:
+        self._stopping = self._loop.create_task(self._stop())

@@ -15,7 +15,7 @@ from .output import note
 from .views import Answer
 
 if TYPE_CHECKING:
-    from agentflow import Runtime, TurnResult
+    from agentflow import Receipt, Runtime, TurnResult
 
 
 @dataclass(frozen=True)
@@ -33,21 +33,12 @@ class Request:
 async def run_turn(runtime: Runtime, request: Request, view: Answer) -> int:
     """Runs the turn, shows it and returns the exit code. Raises what `submit` raises."""
     session = await _session(runtime, request)
-    this = asyncio.current_task()
-    assert this is not None
-    with Interrupts(this.cancel) as interrupts:
-        try:
-            result = await _turn(runtime, session, request, view)
-        except asyncio.CancelledError:
-            if interrupts.exit_code is None:
-                raise
-            # Closing the runtime ends the turn, and what it has so far is kept.
-            this.uncancel()
-            note(f"stopped; what was said is kept. Continue with: {_again(request, session)}")
-            return interrupts.exit_code
+    receipt = await runtime.submit(session, _input(request), limits=request.limits)
+    async with Interrupts(lambda: runtime.stop(session, receipt.turn_id)) as interrupts:
+        result = await _follow(runtime, receipt, view)
     view.end(result)
     _tell(request, result)
-    return of_turn(result.state, result.error["code"] if result.error else None)
+    return interrupts.exit_code or of_turn(result.state, result.error["code"] if result.error else None)
 
 
 async def _session(runtime: Runtime, request: Request) -> str:
@@ -62,17 +53,19 @@ async def _session(runtime: Runtime, request: Request) -> str:
     return session
 
 
-async def _turn(runtime: Runtime, session: str, request: Request, view: Answer) -> TurnResult:
-    given = {
+def _input(request: Request) -> dict[str, Any]:
+    return {
         "type": "client.message",
         "agent_id": request.agent,
         "message": {"role": "user", "content": request.text},
         "inputs": request.inputs,
     }
-    receipt = await runtime.submit(session, given, limits=request.limits)
-    ended = asyncio.create_task(runtime.result(session, receipt.turn_id))
+
+
+async def _follow(runtime: Runtime, receipt: Receipt, view: Answer) -> TurnResult:
+    ended = asyncio.create_task(runtime.result(receipt.session_id, receipt.turn_id))
     try:
-        async for event in runtime.events(session, receipt.after_seq, receipt.turn_id):
+        async for event in runtime.events(receipt.session_id, receipt.after_seq, receipt.turn_id):
             view.event(event)
         return await ended
     finally:
@@ -89,6 +82,8 @@ def _tell(request: Request, result: TurnResult) -> None:
         note(f"error ({result.error['code']}): {result.error['message']}")
     if result.question:
         note(f"{result.question['text']}\nanswer with: {_again(request, result.session_id)}")
+    elif result.aborted:
+        note(f"stopped; what was said is kept. Continue with: {_again(request, result.session_id)}")
     elif request.session is None and not request.resume and sys.stderr.isatty():
         note(f"continue with: {_again(request, result.session_id)}")
 

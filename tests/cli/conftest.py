@@ -22,7 +22,14 @@ AGENTS = {
         "tools: [calculate]\nsettings: {on_limit: stop}\n",
         'replies: [{tool_calls: [{name: calculate, arguments: {expression: "1"}}], repeat: true}]\n',
     ),
-    "asked": (
+    "asking": (
+        "",
+        "replies:\n"
+        '- {when: {tool: ask_user}, text: "You said {{ last_tool }}.", repeat: true}\n'
+        "- tool_calls: [{name: ask_user, arguments: {questions: [{header: Plan, question: Which one?}]}}]\n"
+        "  repeat: true\n",
+    ),
+    "informed": (
         "inputs: {city: {type: string, required: true}}\nprompt: You are in {{ inputs.city }}.\n",
         "replies: [{text: Hello., repeat: true}]\n",
     ),

@@ -55,14 +55,14 @@ def test_continue_without_a_session_says_so(agentflow: Command) -> None:
 
 
 def test_inputs_reach_the_agent(agentflow: Command) -> None:
-    assert agentflow("run", "asked", "--input", "city=Paris", "Hello").code == 0
-    missing = agentflow("run", "asked", "Hello")
+    assert agentflow("run", "informed", "--input", "city=Paris", "Hello").code == 0
+    missing = agentflow("run", "informed", "Hello")
     assert (missing.code, missing.out) == (2, "")
     assert "city" in missing.err
 
 
 def test_an_input_that_is_no_pair_is_a_usage_error(agentflow: Command) -> None:
-    assert agentflow("run", "asked", "--input", "Paris", "Hello").code == 2
+    assert agentflow("run", "informed", "--input", "Paris", "Hello").code == 2
 
 
 def test_a_turn_without_text_is_a_usage_error(agentflow: Command) -> None:
@@ -112,3 +112,15 @@ def test_the_database_is_the_one_named(agentflow: Command, project: Path) -> Non
     assert (project / "elsewhere.db").exists()
     assert agentflow("sessions", "show", "s-1").code == 3
     assert agentflow("sessions", "show", "s-1", "--db", "elsewhere.db").code == 0
+
+
+def test_a_question_without_a_terminal_gives_4_and_is_answered_by_the_next_text(agentflow: Command) -> None:
+    """B79: never an invented answer, never a hang."""
+    asked = agentflow("run", "asking", "-s", "s-1", "--json", "Hello")
+    assert asked.code == 4
+    assert json.loads(asked.out)["question"]["questions"][0]["question"] == "Which one?"
+    assert "Which one?" in asked.err
+    assert "agentflow run asking -s s-1" in asked.err
+    answered = agentflow("run", "asking", "-s", "s-1", "Pro")
+    assert answered.code == 0
+    assert "Plan: Pro" in answered.out

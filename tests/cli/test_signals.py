@@ -34,7 +34,9 @@ def test_the_first_signal_ends_the_turn_and_keeps_what_it_has(
     assert process.returncode == code
     assert "Traceback" not in err
     assert "agentflow run slow -s s-1" in err
-    assert "assistant: one" in agentflow("sessions", "show", "s-1").out
+    transcript = agentflow("sessions", "show", "s-1").out
+    assert "assistant: one" in transcript
+    assert "<ABORTED BY USER>" in transcript
 
 
 def test_the_session_goes_on_after_a_signal(spawn: Spawn, agentflow: Command) -> None:
