@@ -86,6 +86,8 @@ class Reader:
         """What the turn came to, null while somebody runs it. Raises `SessionNotFound`, `InvalidInput`."""
         record = await self.record(session_id)
         step = await self._step_of(record, turn_id)
+        if step is None:
+            return None
         if step.turn_state in _ENDED:
             return _result(session_id, step, step.turn_state, record.pending)
         if _is_running(record):
@@ -135,7 +137,7 @@ class Reader:
         if turn_id is None:
             return _End(None, None if follow else record.seq, live=follow)
         step = await self._step_of(record, turn_id)
-        if step.turn_state not in _ENDED and _is_running(record):
+        if step is None or (step.turn_state not in _ENDED and _is_running(record)):
             return _End(turn_id, record.seq + 1, live=True)
         return _End(turn_id, step.done_seq, live=False)
 
@@ -146,11 +148,13 @@ class Reader:
         if not end.live:
             return True
         record = await self.record(session_id)
-        return not _is_running(record) and record.seq <= seq
+        waits = end.turn_id is not None and await self._store.waits(record.key, end.turn_id)
+        return not waits and not _is_running(record) and record.seq <= seq
 
-    async def _step_of(self, record: SessionRecord, turn_id: str) -> StepRecord:
+    async def _step_of(self, record: SessionRecord, turn_id: str) -> StepRecord | None:
+        """The turn's last step, null while it waits in the queue. Raises `InvalidInput` for a turn that is neither."""
         step = await self._store.step(record.key, turn_id)
-        if step is None:
+        if step is None and not await self._store.waits(record.key, turn_id):
             raise InvalidInput(
                 f"Session {record.id!r} has no turn {turn_id!r}.",
                 detail={"session_id": record.id, "turn_id": turn_id},

@@ -62,7 +62,8 @@ class Runtime:
         self._owner = Owner()
         self._cache = HistoryCache()
         self._feeds = Feeds()
-        self._turns: dict[str, _Running] = {}
+        self._turns: dict[str, _Running] = {}  # by session
+        self._claims: set[asyncio.Task[Receipt]] = set()
         self._closing = False
         self._heartbeat: asyncio.Task[None] | None = None
         self._reader = Reader(store, self._feeds)
@@ -114,6 +115,8 @@ class Runtime:
     async def close(self) -> None:
         """End what runs here, keeping what it has so far, and release everything; queues stay as they are (C21)."""
         self._closing = True
+        if self._claims:
+            await asyncio.wait(self._claims)
         tasks = [running.task for running in self._turns.values()]
         for running in self._turns.values():
             running.runner.interrupt.request("closing")
@@ -145,14 +148,21 @@ class Runtime:
             owning=self._owning(agent),
             environment=self._environment,
         )
+        claiming = asyncio.get_running_loop().create_task(self._claim(session_id, agent, claim))
+        self._claims.add(claiming)
+        claiming.add_done_callback(self._claims.discard)
+        return await asyncio.shield(claiming)
+
+    async def _claim(self, session_id: str, agent: LoadedAgent, claim: Claim) -> Receipt:
+        """Claim and start, in a task of its own: whoever asked may leave in between, and the turn runs (T26)."""
         outcome = await self._store.claim(claim)
         if isinstance(outcome, Replayed):
             return Receipt(session_id, outcome.turn_id, False, True, outcome.after_seq)
         if isinstance(outcome, Queued):
             if outcome.started is not None:
                 self._start(session_id, agent, outcome.started)
-            if outcome.stopping in self._turns:
-                self._turns[outcome.stopping].runner.interrupt.request("stop")
+            if outcome.stopping is not None and (running := self._running(session_id, outcome.stopping)):
+                running.runner.interrupt.request("stop")
             return Receipt(session_id, outcome.turn_id, True, outcome.replayed, outcome.after_seq)
         self._start(session_id, agent, outcome)
         return Receipt(session_id, outcome.turn_id, False, False, outcome.seq - len(outcome.log))
@@ -213,7 +223,7 @@ class Runtime:
 
     async def _ends(self, session_id: str, turn_id: str) -> bool:
         """Whether the turn that was asked to stop has ended within 5 s."""
-        running = self._turns.get(turn_id)
+        running = self._running(session_id, turn_id)
         if running is not None:
             running.runner.interrupt.request("stop")
             done, _ = await asyncio.wait([running.task], timeout=_STOP_SECS)
@@ -227,7 +237,7 @@ class Runtime:
 
     async def result(self, session_id: str, turn_id: str) -> TurnResult:
         """The result of a turn, waiting while it runs, here or elsewhere."""
-        running = self._turns.get(turn_id)
+        running = self._running(session_id, turn_id)
         if running is not None:
             return await asyncio.shield(running.task)
         while True:
@@ -315,25 +325,32 @@ class Runtime:
             return self._owning(following[0])
 
         runner = TurnRunner(self._store, self._cache, feed, agent, claimed, session_id, self._new_id, next_owning)
-        self._owner.runs(claimed.turn_id)
         loop = asyncio.get_running_loop()
         task = loop.create_task(self._run(session_id, runner, following), name=f"agentflow turn {claimed.turn_id}")
-        self._turns[claimed.turn_id] = _Running(session_id, claimed.key, runner, task)
-        task.add_done_callback(_told_to_whoever_waits)
+        self._turns[session_id] = _Running(claimed.key, runner, task)
+        task.add_done_callback(lambda ended: self._ended(session_id, claimed.turn_id, ended))
         if self._heartbeat is None or self._heartbeat.done():
             self._heartbeat = loop.create_task(self._beat())
 
     async def _run(self, session_id: str, runner: TurnRunner, following: list[LoadedAgent]) -> TurnResult:
-        try:
-            outcome = await runner.run()
-            if outcome.started is not None:
-                self._start(session_id, following[0], outcome.started)
-            return outcome.result
-        finally:
-            del self._turns[runner.turn_id]
-            self._owner.ended(runner.turn_id)
-            if all(running.session_id != session_id for running in self._turns.values()):
-                self._feeds.stop(session_id)
+        outcome = await runner.run()
+        if outcome.started is not None:
+            self._start(session_id, following[0], outcome.started)
+        return outcome.result
+
+    def _ended(self, session_id: str, turn_id: str, task: asyncio.Task[TurnResult]) -> None:
+        """Also for a task that was cancelled before it began. A failure is told to whoever waits, and to the log."""
+        if task.cancelled() or task.exception() is not None:
+            self._owner.lost(turn_id)
+            if not task.cancelled():
+                _log.error("%s ended without a result: %s", task.get_name(), task.exception())
+        if self._turns[session_id].task is task:  # the next turn may have begun
+            del self._turns[session_id]
+            self._feeds.stop(session_id)
+
+    def _running(self, session_id: str, turn_id: str) -> _Running | None:
+        running = self._turns.get(session_id)
+        return running if running is not None and running.runner.turn_id == turn_id else None
 
     async def _beat(self) -> None:
         """While turns run: renew their leases (T27) and hear of stops asked for elsewhere (T23)."""
@@ -343,9 +360,10 @@ class Runtime:
             await asyncio.sleep(_POLL_SECS)
             keys = [running.session_key for running in self._turns.values()]
             try:
-                for turn_id in await self._store.stops(keys):
-                    if turn_id in self._turns:
-                        self._turns[turn_id].runner.interrupt.request("stop")
+                asked = await self._store.stops(keys)
+                for running in self._turns.values():
+                    if running.runner.turn_id in asked:
+                        running.runner.interrupt.request("stop")
                 if loop.time() - renewed >= RENEW_SECS:
                     await self._store.renew(keys, self._owner.text, clock.instant() + LEASE)
                     renewed = loop.time()
@@ -354,16 +372,9 @@ class Runtime:
 
 
 class _Running(NamedTuple):
-    session_id: str
     session_key: int
     runner: TurnRunner
     task: asyncio.Task[TurnResult]
-
-
-def _told_to_whoever_waits(task: asyncio.Task[TurnResult]) -> None:
-    """A failure is the result of whoever waits for it; when nobody does, the log has it."""
-    if not task.cancelled() and (error := task.exception()) is not None:
-        _log.error("%s ended without a result: %s", task.get_name(), error)
 
 
 def _opened(project: str | Path) -> tuple[Path, AgentLoader]:

@@ -15,6 +15,7 @@ import warnings
 from collections.abc import AsyncGenerator, Mapping
 from decimal import Decimal
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from agentflow.models.errors import Facts, model_error
 from agentflow.models.failures import facts_of
@@ -34,6 +35,8 @@ _SETTINGS = {
     # ... but never count tokens itself: that is slow, and an estimate would pass for the provider's own report.
     "disable_token_counter": True,
 }
+
+_open_streams: WeakKeyDictionary[asyncio.AbstractEventLoop, int] = WeakKeyDictionary()
 
 
 def _quiet() -> None:
@@ -117,12 +120,31 @@ class LitellmModel:
             model="openai/none", messages=[{"role": "user", "content": "."}], mock_response=".", api_key="none"
         )
 
+    async def close(self) -> None:
+        """Close the connections litellm keeps for this event loop, unless a stream of any model is open on it.
+
+        The models of a loop share them; they are opened again when they are needed.
+        """
+        loaded = _load.cache_info().currsize > 0
+        if not loaded or _open_streams.get(asyncio.get_running_loop()):
+            return
+        from litellm.caching.evicted_client_closer import running_loop_token
+
+        cache, mine = _load().in_memory_llm_clients_cache, f"-{running_loop_token()}"
+        for key, client in list(cache.cache_dict.items()):
+            if key.endswith(mine):
+                cache.delete_cache(key)
+                with contextlib.suppress(Exception):  # a connection that is broken already is closed
+                    await client.close()
+
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta, None]:
         """One attempt, streamed, as `Model.stream` promises (T12, T16)."""
         litellm = await _loaded()
-        deadline = asyncio.get_running_loop().time() + self._timeout_secs if self._timeout_secs else None
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._timeout_secs if self._timeout_secs else None
         chunks: Any = None
         reader = ChunkReader()
+        _open_streams[loop] = _open_streams.get(loop, 0) + 1
         try:
             async with asyncio.timeout_at(deadline):
                 chunks = await litellm.acompletion(**self._arguments, **self._conversation(litellm, request))
@@ -144,6 +166,7 @@ class LitellmModel:
                 self.name, facts_of(error, streaming=chunks is not None), secrets=self._secrets
             ) from None
         finally:
+            _open_streams[loop] -= 1
             if chunks is not None:
                 await chunks.aclose()
         if not reader.finished:
@@ -152,9 +175,7 @@ class LitellmModel:
     def _conversation(self, litellm: Any, request: ModelRequest) -> dict[str, Any]:
         provider = litellm.get_llm_provider(self.name, api_base=self._arguments.get("api_base"))[1]
         messages = wire_messages(request.messages, apart=system_apart(self.name, provider))
-        return {"messages": messages, "tools": copy.deepcopy(list(request.tools))} if request.tools else {
-            "messages": messages
-        }
+        return {"messages": messages, **({"tools": copy.deepcopy(list(request.tools))} if request.tools else {})}
 
     def _report(self, litellm: Any, chunk: Any) -> UsageReport | None:
         report = getattr(chunk, "usage", None)

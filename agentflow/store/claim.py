@@ -35,7 +35,7 @@ from agentflow.store.protocol import Claim, Claimed, Owning, Queued, Replayed
 from agentflow.store.queueing import enqueue, take_first, waiting
 from agentflow.store.rows import dumps
 from agentflow.store.transaction import Tx
-from agentflow.store.work import Work
+from agentflow.store.work import Work, message_at
 
 BUSY = "A request is already being processed for this session"
 ANSWERED = "The pending question has already been answered for this session"
@@ -237,9 +237,28 @@ class _Start:
             ),
         )
         parent = None if merged.cursor is None else merged.cursor.id
-        work.record(self.tx, merged.writes, work.turns, work.executions, parent)
-        messages = tuple(write.message for write in merged.writes if write.message is not None)
-        return self._open_step(work.turns, turn_id, work.executions, base, messages, inputs, given.client.as_dict())
+        messages = work.record(self.tx, merged.writes, work.turns, work.executions, parent)
+        answer = self._answer_there(merged, messages)
+        claimed = self._open_step(
+            work.turns,
+            turn_id,
+            work.executions,
+            base,
+            messages,
+            inputs,
+            given.client.as_dict(),
+            answered=answer is not None,
+        )
+        forks = not messages and work.head is not None and not work.is_tip(self.tx)
+        return replace(claimed, answer=answer, forks=forks)
+
+    def _answer_there(self, merged: view.Merge, messages: tuple[Message, ...]) -> Message | None:
+        """The assistant message the path ends in: there is nothing to answer (C13)."""
+        if messages:
+            return messages[-1] if messages[-1].role == "assistant" else None
+        if merged.cursor is None or merged.cursor.role != "assistant" or merged.cursor.calls:
+            return None
+        return message_at(self.tx, self.work.key, merged.cursor.id)
 
     def _drop_todos(self) -> None:
         """A new request starts with an empty list; the client is told when there was one (T32)."""
@@ -298,6 +317,8 @@ class _Start:
     def _open_step(
         self, turn: int, turn_id: str, execution: int, base: Place | None, messages: tuple[Message, ...],
         inputs: dict[str, Any], client: dict[str, Any],
+        *,
+        answered: bool = False,
     ) -> Claimed:  # fmt: skip
         work, owning = self.work, self.owning
         last_id = head_id(self.tx, work)
@@ -305,7 +326,7 @@ class _Start:
         work.rows.append(rows.InsertStep(work.steps, turn, owning.moves.begin[1], owning.at, asked))
         work.tell(events.step_started(work.steps))
         call_id = None
-        if owning.call_model is not None:
+        if owning.call_model is not None and not answered:
             call_id = owning.new_id()
             work.rows.append(
                 rows.InsertLlmCall(

@@ -77,10 +77,12 @@ class Claim:
 class Claimed:
     """A turn is running and ours. `head` is where the path ends now, `previous_head` where it ended before.
 
-    `inputs` and `client` are the request's (C8), `messages` what was recorded of it, with ids. `usage` is what the turn has
-    spent in earlier steps, when `resumed` by the answer to a question. `call_id` names the first model call when
-    the claim recorded it. `log` holds the turn's entries of this commit, the last of which has the sequence number
-    `seq`; `before` those written just before for a turn that ended by it, with that turn's id (T30).
+    `inputs` and `client` are the request's (C8), `messages` what was recorded of it, with ids. `usage` is what the
+    turn has spent in earlier steps, when `resumed` by the answer to a question. `forks`: something follows the head
+    on its branch already, so the next message opens a branch. `answer` is there when the path ends in it already
+    (C13). `call_id` names the first model call when the claim recorded it. `log` holds the turn's entries of this
+    commit, the last of which has the sequence number `seq`; `before` those written just before for a turn that
+    ended by it, with that turn's id (T30).
     """
 
     key: int
@@ -102,6 +104,8 @@ class Claimed:
     log: tuple[LogEntry, ...]
     before: tuple[tuple[str, tuple[LogEntry, ...]], ...] = ()
     resumed: bool = False
+    forks: bool = False
+    answer: Message | None = None
     usage: Usage = field(default_factory=Usage)
 
 
@@ -173,8 +177,8 @@ class Append:
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """`seq` is the number of the last entry; `stop_turn` the turn somebody asked to stop (T23), `started` the queued turn
-    that began when this one ended.
+    """`seq` is the number of the last entry, `stop_turn` the turn somebody asked to stop (T23), `started` the queued
+    turn that began when this one ended.
     """
 
     seq: int
@@ -318,6 +322,10 @@ class Store(Protocol):
         ...
 
     async def steps(self, key: int) -> list[StepRecord]: ...
+
+    async def waits(self, key: int, turn_id: str) -> bool:
+        """Whether the turn is in the queue."""
+        ...
 
     async def tree(self, key: int) -> Tree: ...
 

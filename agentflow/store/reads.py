@@ -67,6 +67,12 @@ def step(tx: Tx, key: int, turn_id: str) -> StepRecord | None:
     return _step(row, done_seq)
 
 
+def waits(tx: Tx, key: int, turn_id: str) -> bool:
+    """Whether the turn is in the queue, by its id or an alias of it."""
+    entry = f"SELECT 1 FROM queue_entry WHERE session_key = ? AND turn_id = {_TURN_ID} LIMIT 1"
+    return tx.one(entry, key, key, turn_id, turn_id) is not None
+
+
 def steps(tx: Tx, key: int) -> list[StepRecord]:
     """Every step in order."""
     return [_step(row) for row in tx.all(f"{_STEP} ORDER BY step.number", key)]

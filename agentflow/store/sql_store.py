@@ -80,6 +80,9 @@ class SqlStore:
     async def step(self, key: int, turn_id: str) -> StepRecord | None:
         return await self._reader.run(lambda tx: reads.step(tx, key, turn_id))
 
+    async def waits(self, key: int, turn_id: str) -> bool:
+        return await self._reader.run(lambda tx: reads.waits(tx, key, turn_id))
+
     async def steps(self, key: int) -> list[StepRecord]:
         return await self._reader.run(lambda tx: reads.steps(tx, key))
 

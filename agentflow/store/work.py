@@ -94,36 +94,41 @@ class Work:
     def tell(self, *entries: LogEntry) -> None:
         self.log += entries
 
-    def record(self, tx: Tx, writes: Iterable[Message | Write], turn: int, execution: int, parent: str | None) -> None:
-        """Stage messages and copies as a chain under the head, whose message is `parent` (C5).
+    def record(
+        self, tx: Tx, writes: Iterable[Message | Write], turn: int, execution: int, parent: str | None
+    ) -> tuple[Message, ...]:
+        """Stage messages and copies as a chain under the head, whose message is `parent`; returns them whole (C5).
 
         The chain continues the head's branch when the head is its tip; otherwise a new branch forks there.
         """
-        first = True
+        first, recorded = True, []
         for write in writes:
-            if first and self.head is not None and not self._is_tip(tx):
+            if first and self.head is not None and not self.is_tip(tx):
                 self.new_branch(self.branch, self.depth or 0)
             if self.branch is None:
                 self.new_branch(None, 0)
             first = False
             self.depth = (self.depth or 0) + 1
-            parent = self._stage(tx, write, turn, execution, parent)
+            recorded.append(self._stage(tx, write, turn, execution, parent))
+            parent = recorded[-1].id
+        return tuple(recorded)
 
-    def _stage(self, tx: Tx, write: Message | Write, turn: int, execution: int, parent: str | None) -> str:
+    def _stage(self, tx: Tx, write: Message | Write, turn: int, execution: int, parent: str | None) -> Message:
         branch, depth = self.branch or 0, self.depth or 0
         message = write if isinstance(write, Message) else write.message
         if message is not None:
             self.rows.append(message_row(message, branch, depth, turn, execution))
             self.tell(events.message_new(message, parent))
-            return message.id
+            return message
         if not isinstance(write, Write) or write.original is None:
             raise TypeError(f"neither a message nor a copy: {write!r}")
         self.rows.append(copy_row(write.id, write.original, branch, depth, turn, execution))
         copied = _copied(tx, self.key, write)
         self.tell(events.message_new(copied, parent, write.copied_from))
-        return write.id
+        return copied
 
-    def _is_tip(self, tx: Tx) -> bool:
+    def is_tip(self, tx: Tx) -> bool:
+        """Whether nothing follows the head on its branch."""
         below = "SELECT 1 FROM message WHERE session_key = ? AND branch = ? AND depth = ?"
         return tx.one(below, self.key, self.branch, (self.depth or 0) + 1) is None
 
@@ -145,8 +150,8 @@ class Work:
     def save(self, tx: Tx, at: Instant) -> None:
         """Write the session's row."""
         values: Sequence[object] = (
-            self.branch, self.depth, self.seq, self.epoch, self.turn, self.owner, self.lease_until, self.stop_turn, self.queued,
-            self.turns, self.steps, self.executions, self.branches, at, self.key, self._read_epoch,
+            self.branch, self.depth, self.seq, self.epoch, self.turn, self.owner, self.lease_until, self.stop_turn,
+            self.queued, self.turns, self.steps, self.executions, self.branches, at, self.key, self._read_epoch,
         )  # fmt: skip
         tx.execute(_UPDATE, *values)
         self._read_epoch = self.epoch

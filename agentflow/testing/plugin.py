@@ -46,7 +46,8 @@ def agentflow(
     _close_the_network(monkeypatch, network)
     project = tmp_path / "project"
     project.mkdir()
-    with freeze_time(START, real_asyncio=True) as frozen:
+    # Without this pytest would take its own durations from the frozen clock.
+    with freeze_time(START, real_asyncio=True, ignore=["_pytest.timing"]) as frozen:
         kit = Kit(project, agentflow_db, frozen)
         request.node.stash[_KIT] = kit
         try:

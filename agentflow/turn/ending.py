@@ -44,7 +44,12 @@ def finish(execution: Execution, limit: str | None) -> Ending:
     last = execution.messages[-1] if execution.messages else None
     if last is None or last.role != "assistant" or last.tool_calls:
         return Ending(Trigger.FINISH, ExecutionStatus.DONE, limit=limit)
-    return Ending(Trigger.FINISH, ExecutionStatus.DONE, last.id, text_of(last.content) or None, limit)
+    return answered(last, limit)
+
+
+def answered(message: Message, limit: str | None = None) -> Ending:
+    """The message is the answer; it may have been there before (C13)."""
+    return Ending(Trigger.FINISH, ExecutionStatus.DONE, message.id, text_of(message.content) or None, limit)
 
 
 def pause(execution: Execution, call_id: str, questions: tuple[Question, ...], expiry_secs: float) -> Ending:

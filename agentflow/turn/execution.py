@@ -18,7 +18,7 @@ from agentflow.store import rows
 from agentflow.store.protocol import Claimed, Owning
 from agentflow.store.rows import Row, dumps, message_row
 from agentflow.tools.results import ToolResult
-from agentflow.turn.journal import Journal, next_place
+from agentflow.turn.journal import Journal
 from agentflow.turn.limits import Spent
 from agentflow.turn.loaded import LoadedAgent, digest
 from agentflow.turn.model_call import OpenStream, milliseconds_since
@@ -76,11 +76,12 @@ class Execution:
         self.last_message_id = message.id
 
     def _next_place(self) -> Place:
-        place, opens_branch = next_place(self.journal.head, self.journal.branches)
-        if opens_branch:
-            self.stage(rows.InsertBranch(self.journal.new_branch(), None, 0))
-        self.journal.head = place
-        return place
+        opened = self.journal.advance()
+        if opened is not None:
+            self.stage(opened)
+        if self.journal.head is None:
+            raise RuntimeError("a message has no place")
+        return self.journal.head
 
     def request_call(self, call_id: str) -> None:
         """Stage a model call as requested."""

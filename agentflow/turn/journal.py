@@ -12,7 +12,7 @@ from agentflow import clock
 from agentflow.conversation.tree import Place
 from agentflow.events import LogEntry
 from agentflow.store.protocol import Append, Appended, Claimed, End, Owning, Store
-from agentflow.store.rows import Row
+from agentflow.store.rows import InsertBranch, Row
 from agentflow.turn.feed import Feed
 from agentflow.turn.stop import Interrupt
 
@@ -27,6 +27,7 @@ class Journal:
         self.turn_id = claimed.turn_id
         self.step = claimed.step
         self.head = claimed.head
+        self._forks = claimed.forks
         self.executions = claimed.executions
         self.branches = claimed.branches
         self.feed = feed
@@ -35,9 +36,16 @@ class Journal:
         self._epoch = claimed.epoch
         self._interrupt = interrupt
 
-    def new_branch(self) -> int:
+    def advance(self) -> InsertBranch | None:
+        """Move the head to where the next message of the main path goes; the branch that opens there, if one does."""
+        if self.head is not None and not self._forks:
+            self.head = Place(self.head.branch, self.head.depth + 1)
+            return None
+        parent, fork_depth = self.head or (None, 0)
+        self._forks = False
         self.branches += 1
-        return self.branches
+        self.head = Place(self.branches, fork_depth + 1)
+        return InsertBranch(self.branches, parent, fork_depth)
 
     async def commit(self, rows: Sequence[Row], log: list[LogEntry]) -> None:
         """Write and tell. Raises `StaleOwner` when another process has the session by now."""
@@ -70,10 +78,3 @@ class Journal:
         self.feed.publish(self.turn_id, write.at, appended.seq, log)
         if appended.stop_turn == self.turn_id:
             self._interrupt.request("stop")
-
-
-def next_place(head: Place | None, branches: int) -> tuple[Place, bool]:
-    """Where a message under the tip `head` goes, and whether that opens branch number `branches + 1`."""
-    if head is None:
-        return Place(branches + 1, 1), True
-    return Place(head.branch, head.depth + 1), False

@@ -17,7 +17,7 @@ from agentflow.clock import SECOND, Instant, instant, uuid7
 LEASE: Instant = 30 * SECOND
 RENEW_SECS = 10.0
 
-_running: dict[str, set[str]] = {}  # runtime token -> turns it runs, for the runtimes of this process
+_lost: dict[str, set[str]] = {}  # the runtimes of this process by token -> turns whose end they could not write
 
 
 class Owner:
@@ -25,27 +25,29 @@ class Owner:
 
     def __init__(self) -> None:
         self._token = uuid7()
-        self._turns: set[str] = set()
-        _running[self._token] = self._turns
+        self._lost: set[str] = set()
+        _lost[self._token] = self._lost
         self.text = "|".join((*_machine(), str(os.getpid()), _start_time(os.getpid()) or "", self._token))
 
-    def runs(self, turn_id: str) -> None:
-        self._turns.add(turn_id)
-
-    def ended(self, turn_id: str) -> None:
-        self._turns.discard(turn_id)
+    def lost(self, turn_id: str) -> None:
+        """The task of this turn is gone and the store still says that it runs."""
+        self._lost.add(turn_id)
 
     def close(self) -> None:
-        _running.pop(self._token, None)
+        _lost.pop(self._token, None)
 
 
 def is_alive(owner: str, lease_until: Instant, turn_id: str) -> bool:
-    """Is this turn still run by this owner? A turn of this process is alive while its runtime runs it."""
+    """Is this turn still run by this owner?
+
+    A turn of this process is alive from its claim on, which another thread may ask about before the turn's task has
+    begun, until its runtime is closed or its task has failed to write its end.
+    """
     *machine, pid, started, token = owner.split("|")
     if tuple(machine) != _machine():
         return lease_until > instant()
     if int(pid) == os.getpid() and started == (_start_time(os.getpid()) or ""):
-        return turn_id in _running.get(token, ())
+        return token in _lost and turn_id not in _lost[token]
     return lease_until > instant() and _exists(int(pid), started)
 
 

@@ -8,51 +8,32 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from agentflow import clock, events
 from agentflow.agent.config import Settings
 from agentflow.clock import NewId
 from agentflow.conversation.history import History, lean
-from agentflow.conversation.questions import Question, check_questions
+from agentflow.conversation.questions import Question
+from agentflow.conversation.tree import Place
 from agentflow.errors import AgentflowError, StaleOwner, StoreError
-from agentflow.message import Message, ToolCall, TurnState
-from agentflow.models.assembly import Reply, settle_calls
-from agentflow.models.protocol import ModelRequest
-from agentflow.store import rows
+from agentflow.message import TurnState
 from agentflow.store.protocol import Claimed, Owning, PathEntry, Store
-from agentflow.tools.calls import Prepared, execute
-from agentflow.tools.context import FlowContext
-from agentflow.tools.results import ToolResult
 from agentflow.turn import ask_user, ending
 from agentflow.turn.cache import HistoryCache, Remembered
-from agentflow.turn.decisions import (
-    AskLimit,
-    CallModel,
-    Fail,
-    Finish,
-    Pause,
-    RunTools,
-    after_reply,
-    after_results,
-    limit_reached,
-)
+from agentflow.turn.decisions import AskLimit, Fail, Finish, Pause, limit_reached
 from agentflow.turn.ending import Ending
 from agentflow.turn.execution import Execution
 from agentflow.turn.feed import Feed
 from agentflow.turn.journal import Journal
 from agentflow.turn.loaded import LoadedAgent
+from agentflow.turn.loop import Ended, Loop
 from agentflow.turn.machine import LiveTurn
-from agentflow.turn.model_call import OpenStream, stream_reply
 from agentflow.turn.result import TurnResult
 from agentflow.turn.stop import Interrupt, Interrupted
-from agentflow.turn.tool_batch import ToolBatch
+from agentflow.turn.surroundings import Surroundings
 
 _log = logging.getLogger("agentflow.turn")
-
-Next = CallModel | Pause | AskLimit | Finish | Fail
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +65,9 @@ class TurnRunner:
         self._claimed = claimed
         self._new_id = new_id
         self._next_owning = next_owning
+        self._surroundings = Surroundings(store, claimed, self.interrupt, new_id)
         self._journal = Journal(store, feed, session_id, claimed, self.interrupt)
         self._live = LiveTurn(claimed.turn_id, TurnState.RUNNING)
-        self._asked: tuple[Question, ...] = ()
 
     @property
     def settings(self) -> Settings:
@@ -116,6 +97,8 @@ class TurnRunner:
         claimed = self._claimed
         if claimed.resumed:
             return await self._resume(started)
+        if claimed.messages and claimed.messages[0].role == "tool":
+            return await self._complete(started)
         is_lean = self.settings.lean_history
         remembered = self._cache.take(self._journal.session_id, claimed.key, claimed.previous_head, lean=is_lean)
         history = remembered.history if remembered else await self._load(is_lean)
@@ -126,16 +109,29 @@ class TurnRunner:
 
     async def _load(self, is_lean: bool) -> History:
         claimed = self._claimed
-        path = await self._path(claimed.turn if is_lean else None)
-        messages = [entry.message for entry in path if entry.message.id not in {m.id for m in claimed.messages}]
+        path = await self._path(claimed.previous_head, claimed.turn if is_lean else None)
+        messages = [entry.message for entry in path]
         history = History()
         history.extend(lean(messages) if is_lean else messages)
         return history
 
+    async def _complete(self, started: float) -> Execution:
+        """The input completes an exchange that the path left open, so that exchange belongs to this step (C16)."""
+        claimed = self._claimed
+        messages = [entry.message for entry in await self._path(claimed.head, None)]
+        first = len(messages) - len(claimed.messages)
+        while first and messages[first].role == "tool":
+            first -= 1
+        history = History()
+        history.extend(lean(messages[:first]) if self.settings.lean_history else messages[:first])
+        execution = Execution(self._journal, self._agent, claimed.execution, history)
+        execution.begin(started, tuple(messages[first:]), claimed.head_id)
+        return execution
+
     async def _resume(self, started: float) -> Execution:
         """A resumed step reads the full history, its own turn with what its provider gave (X2, T15)."""
         claimed = self._claimed
-        path = await self._path(None)
+        path = await self._path(claimed.head, None)
         first = next(index for index, entry in enumerate(path) if entry.turn == claimed.turn)
         history = History()
         history.extend(entry.message for entry in path[:first])
@@ -143,8 +139,8 @@ class TurnRunner:
         execution.begin(started, tuple(entry.message for entry in path[first:]), claimed.head_id)
         return execution
 
-    async def _path(self, lean_before: int | None) -> list[PathEntry]:
-        return await self._store.path(self._claimed.key, self._claimed.head, lean_before=lean_before)
+    async def _path(self, head: Place | None, lean_before: int | None) -> list[PathEntry]:
+        return await self._store.path(self._claimed.key, head, lean_before=lean_before)
 
     # -- the loop --------------------------------------------------------------------------------------------------
 
@@ -152,7 +148,12 @@ class TurnRunner:
         try:
             session = {"id": self._journal.session_id}
             execution.prompt = self._agent.render_prompt(self._claimed.inputs, {}, session)
-            return await self._loop(execution)
+            if self._claimed.answer is not None:
+                return ending.answered(self._claimed.answer)
+            loop = Loop(self._surroundings, execution)
+            call_id = self._claimed.call_id or self._new_id()
+            ended = await loop.run(call_id, ask_user.refused_limit(self._claimed))
+            return self._ending(execution, ended, loop.asked)
         except Interrupted as interrupted:
             if interrupted.reason != "timeout":
                 return ending.interrupt(execution, interrupted.reason, self._new_id)
@@ -167,114 +168,17 @@ class TurnRunner:
             internal = InternalError(f"agentflow failed: {type(error).__name__}: {error}")
             return ending.fail(execution, internal, None, self._new_id)
 
-    async def _loop(self, execution: Execution) -> Ending:
-        """Model call, reply, tools, results, again, until a decision ends the step (T8)."""
-        call_id = self._claimed.call_id or self._new_id()
-        following: Next = CallModel(ask_user.refused_limit(self._claimed))
-        while isinstance(following, CallModel):
-            reply, message, calls = await self._call_model(execution, call_id, following.limit)
-            plan = after_reply(
-                calls, reply.finish_reason or "", reply.text, enders=self._agent.enders, settings=self.settings,
-                spent=execution.spent, limit=following.limit,
-            )  # fmt: skip
-            if not isinstance(plan, RunTools) or message is None:
-                following = plan if isinstance(plan, Fail | Finish) else Finish(following.limit)
-                continue
-            call_id = self._new_id()
-            following = await self._run_tools(execution, plan, message, calls, following.limit, call_id)
-        return self._ending(execution, following)
-
-    def _ending(self, execution: Execution, decision: Pause | AskLimit | Finish | Fail) -> Ending:
+    def _ending(self, execution: Execution, decision: Ended, asked: tuple[Question, ...]) -> Ending:
         match decision:
             case Finish():
                 return ending.finish(execution, decision.limit)
             case Fail():
                 return ending.fail(execution, decision.error, decision.limit, self._new_id)
             case Pause():
-                return ending.pause(execution, decision.call_id, self._asked, self.settings.ask_user_expiry_secs)
+                return ending.pause(execution, decision.call_id, asked, self.settings.ask_user_expiry_secs)
             case AskLimit():
                 call_id, questions = ask_user.ask_about_limit(execution, decision.limit, self.settings, self._new_id)
                 return ending.pause(execution, call_id, questions, self.settings.ask_user_expiry_secs)
-
-    async def _call_model(
-        self, execution: Execution, call_id: str, limit: str | None
-    ) -> tuple[Reply, Message | None, tuple[ToolCall, ...]]:
-        """Call the model and stage its reply. `limit`: the last call, without tools."""
-        with_tools = limit is None and bool(self._agent.schemas)
-        built = execution.request(with_tools=with_tools)
-        stream = OpenStream(call_id, "main", built.chars, asyncio.get_running_loop().time(), with_tools)
-        request = ModelRequest(
-            call_id, "main", built.messages, self._agent.schemas if with_tools else (), built.chars,
-            self._journal.session_id, self._claimed.turn,
-        )  # fmt: skip
-        execution.opened(stream)
-        with self.interrupt.window():
-            reply = await stream_reply(
-                self._agent.model, request, stream, self._journal.feed, self.turn_id,
-                lambda text: self._journal.commit([rows.CheckpointLlmCall(text, call_id)], []),
-                timeout_secs=self.settings.llm_timeout_secs, retries=self.settings.llm_retries,
-            )  # fmt: skip
-        taken = {call.id for message in execution.messages for call in message.tool_calls}
-        calls = settle_calls(reply.tool_calls, taken, self._new_id)
-        message = self._message(call_id, reply, calls)
-        execution.reply_completed(reply, message)
-        if message is not None and not calls:
-            execution.remember(message)
-        return reply, message, calls
-
-    def _message(self, call_id: str, reply: Reply, calls: tuple[ToolCall, ...]) -> Message | None:
-        """The reply as it is recorded; a reply that says nothing is no message (B37)."""
-        text = reply.text if reply.text.strip() else None
-        if text is None and not calls:
-            return None
-        provider = {"model": self._agent.model.name, **reply.provider} if reply.provider else None
-        return Message(call_id, "assistant", text, calls, provider=provider)
-
-    async def _run_tools(
-        self, execution: Execution, plan: RunTools, reply: Message, calls: tuple[ToolCall, ...], limit: str | None,
-        next_call_id: str,
-    ) -> Next:  # fmt: skip
-        batch = ToolBatch(execution, plan, self._perform, self._new_id)
-        batch.stage(plan, calls, reply.id)
-        following: list[Next] = []
-
-        def last() -> bool:
-            if batch.asked is None:
-                execution.remember(reply, *batch.results)
-            else:
-                checked = check_questions(batch.asked.arguments)
-                self._asked = checked if isinstance(checked, tuple) else ()
-            if batch.answer is not None:
-                answer = Message(self._new_id(), "assistant", batch.answer)
-                execution.record(answer)
-                execution.remember(answer)
-            decision = after_results(
-                asked=batch.asked.call.id if batch.asked else None, ended=batch.answer is not None,
-                settings=self.settings, spent=execution.spent, usage=self._journal.usage, limit=limit,
-            )  # fmt: skip
-            following.append(decision)
-            if isinstance(decision, CallModel):
-                execution.request_call(next_call_id)
-            return isinstance(decision, CallModel)
-
-        await batch.run(self.interrupt, last)
-        return following[0]
-
-    async def _perform(self, prepared: Prepared) -> ToolResult:
-        return await execute(prepared, self._context(prepared.call))
-
-    def _context(self, call: ToolCall) -> FlowContext:
-        loop, journal = asyncio.get_running_loop(), self._journal
-
-        def emit(name: str, data: Mapping[str, Any]) -> None:
-            said = {"call_id": call.id, "name": name, "data": dict(data)}
-            event = events.Event(journal.session_id, None, self.turn_id, clock.instant(), events.FLOW_EMITTED, said)
-            loop.call_soon_threadsafe(journal.feed.tell, event)
-
-        return FlowContext(
-            journal.session_id, self.turn_id, self._agent.config.name, call.id, self._claimed.inputs, {},
-            self._claimed.client, logging.getLogger(f"agentflow.agent.{self._agent.config.name}"), emit,
-        )  # fmt: skip
 
     # -- the end ---------------------------------------------------------------------------------------------------
 
@@ -287,7 +191,7 @@ class TurnRunner:
         self._live.fire(how.trigger)
         self._remember(execution)
         result = TurnResult(
-            journal.session_id, self.turn_id, journal.step, to_state, how.answer, journal.usage, how.question,
+            journal.session_id, self.turn_id, journal.step, str(to_state), how.answer, journal.usage, how.question,
             how.limit, None if how.error is None else how.error.as_dict(), self._agent.model.scripted,
         )  # fmt: skip
         return Outcome(result, started)

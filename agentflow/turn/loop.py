@@ -1,0 +1,154 @@
+"""The iteration loop of one execution: model call, reply, tools, results, again (T8).
+
+The same loop runs the main agent and every sub-agent. It stages and commits through its execution and comes back
+with the decision that ended it; what that means for the turn is for whoever started the loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from agentflow import clock, events
+from agentflow.agent.config import Settings
+from agentflow.conversation.questions import Question, check_questions
+from agentflow.message import Message, ToolCall
+from agentflow.models.assembly import Reply, settle_calls
+from agentflow.models.protocol import ModelRequest
+from agentflow.store import rows
+from agentflow.tools.calls import Prepared, execute
+from agentflow.tools.context import FlowContext
+from agentflow.tools.results import ToolResult
+from agentflow.turn.decisions import (
+    AskLimit,
+    CallModel,
+    Fail,
+    Finish,
+    Pause,
+    RunTools,
+    after_reply,
+    after_results,
+)
+from agentflow.turn.execution import Execution
+from agentflow.turn.model_call import OpenStream, stream_reply
+from agentflow.turn.surroundings import Surroundings
+from agentflow.turn.tool_batch import ToolBatch
+
+Ended = Pause | AskLimit | Finish | Fail
+Next = CallModel | Ended
+
+
+class Loop:
+    """Runs one execution. `asked` holds the questions of a pause."""
+
+    def __init__(self, turn: Surroundings, execution: Execution) -> None:
+        self.asked: tuple[Question, ...] = ()
+        self._turn = turn
+        self._execution = execution
+        self._agent = execution.agent
+        self._journal = execution.journal
+
+    @property
+    def settings(self) -> Settings:
+        return self._agent.config.settings
+
+    async def run(self, call_id: str, limit: str | None = None) -> Ended:
+        """Run until a decision ends it. `call_id` is the first model call, recorded as requested already; `limit`
+        makes it the last one, without tools.
+
+        Raises `ModelError` and `Interrupted`: what is open then is known to the execution.
+        """
+        following: Next = CallModel(limit)
+        while isinstance(following, CallModel):
+            reply, message, calls = await self._call_model(call_id, following.limit)
+            plan = after_reply(
+                calls, reply.finish_reason or "", reply.text, enders=self._agent.enders, settings=self.settings,
+                spent=self._execution.spent, limit=following.limit,
+            )  # fmt: skip
+            if not isinstance(plan, RunTools) or message is None:
+                return plan if isinstance(plan, Fail | Finish) else Finish(following.limit)
+            call_id = self._turn.new_id()
+            following = await self._run_tools(plan, message, calls, following.limit, call_id)
+        return following
+
+    async def _call_model(self, call_id: str, limit: str | None) -> tuple[Reply, Message | None, tuple[ToolCall, ...]]:
+        """Call the model and stage its reply. `limit`: the last call, without tools."""
+        with_tools = limit is None and bool(self._agent.schemas)
+        built = self._execution.request(with_tools=with_tools)
+        stream = OpenStream(call_id, "main", built.chars, asyncio.get_running_loop().time(), with_tools)
+        request = ModelRequest(
+            call_id, "main", built.messages, self._agent.schemas if with_tools else (), built.chars,
+            self._journal.session_id, self._turn.claimed.turn,
+        )  # fmt: skip
+        self._execution.opened(stream)
+        with self._turn.interrupt.window():
+            reply = await stream_reply(
+                self._agent.model, request, stream, self._journal.feed, self._journal.turn_id,
+                lambda text: self._journal.commit([rows.CheckpointLlmCall(text, call_id)], []),
+                timeout_secs=self.settings.llm_timeout_secs, retries=self.settings.llm_retries,
+            )  # fmt: skip
+        taken = {call.id for message in self._execution.messages for call in message.tool_calls}
+        calls = settle_calls(reply.tool_calls, taken, self._turn.new_id)
+        message = self._message(call_id, reply, calls)
+        self._execution.reply_completed(reply, message)
+        if message is not None and not calls:
+            self._execution.remember(message)
+        return reply, message, calls
+
+    def _message(self, call_id: str, reply: Reply, calls: tuple[ToolCall, ...]) -> Message | None:
+        """The reply as it is recorded; a reply that says nothing is no message (B37)."""
+        text = reply.text if reply.text.strip() else None
+        if text is None and not calls:
+            return None
+        provider = {"model": self._agent.model.name, **reply.provider} if reply.provider else None
+        return Message(call_id, "assistant", text, calls, provider=provider)
+
+    async def _run_tools(
+        self, plan: RunTools, reply: Message, calls: tuple[ToolCall, ...], limit: str | None,
+        next_call_id: str,
+    ) -> Next:  # fmt: skip
+        batch = ToolBatch(self._execution, plan, self._perform, self._turn.new_id)
+        batch.stage(plan, calls, reply.id)
+        following: list[Next] = []
+
+        def last() -> bool:
+            if batch.asked is None:
+                self._execution.remember(reply, *batch.results)
+            else:
+                checked = check_questions(batch.asked.arguments)
+                self.asked = checked if isinstance(checked, tuple) else ()
+            if batch.answer is not None:
+                answer = Message(self._turn.new_id(), "assistant", batch.answer)
+                self._execution.record(answer)
+                self._execution.remember(answer)
+            decision = after_results(
+                asked=batch.asked.call.id if batch.asked else None, ended=batch.answer is not None,
+                settings=self.settings, spent=self._execution.spent, usage=self._journal.usage, limit=limit,
+            )  # fmt: skip
+            following.append(decision)
+            if isinstance(decision, CallModel):
+                self._execution.request_call(next_call_id)
+            return isinstance(decision, CallModel)
+
+        await batch.run(self._turn.interrupt, last)
+        return following[0]
+
+    async def _perform(self, prepared: Prepared) -> ToolResult:
+        return await execute(prepared, self._context(prepared.call))
+
+    def _context(self, call: ToolCall) -> FlowContext:
+        loop, journal = asyncio.get_running_loop(), self._journal
+
+        def emit(name: str, data: Mapping[str, Any]) -> None:
+            said = {"call_id": call.id, "name": name, "data": dict(data)}
+            event = events.Event(
+                journal.session_id, None, self._journal.turn_id, clock.instant(), events.FLOW_EMITTED, said
+            )
+            loop.call_soon_threadsafe(journal.feed.tell, event)
+
+        return FlowContext(
+            journal.session_id, self._journal.turn_id, self._agent.config.name, call.id, self._turn.claimed.inputs, {},
+            self._turn.claimed.client, logging.getLogger(f"agentflow.agent.{self._agent.config.name}"), emit,
+        )  # fmt: skip
