@@ -1,0 +1,137 @@
+"""A store under test, and sessions written by hand: a claim by a plain job, then the store's own append and end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from agentflow import events
+from agentflow.clock import uuid7
+from agentflow.conversation.tree import Place
+from agentflow.events import LogEntry
+from agentflow.message import Message, TurnState
+from agentflow.store import rows
+from agentflow.store.database import open_database
+from agentflow.store.protocol import Append, Appended, End
+from agentflow.store.rows import Row, message_row
+from agentflow.store.sql_store import SqlStore
+from agentflow.store.transaction import Tx
+from agentflow.store.writer import Writer
+
+T = TypeVar("T")
+TABLES = (*rows.INSERTS.values(), "event")
+NOW = 1_800_000_000_000_000
+
+
+@dataclass
+class Turn:
+    """A turn that runs: what its writer knows."""
+
+    key: int
+    epoch: int
+    number: int
+    id: str
+    head: Place | None
+
+
+class Book:
+    """`store` and `writer` share one database; `run` runs a test's coroutine and closes both."""
+
+    def __init__(self, url: str, on_commit: Callable[[int], None] | None = None) -> None:
+        database = open_database(url)
+        self.dialect = database.name
+        self.session_id = uuid7()
+        self.store = SqlStore(database, on_commit)
+        self.writer = Writer(database)
+
+    def run(self, test: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        async def closing() -> T:
+            try:
+                return await test()
+            finally:
+                await self.writer.close()
+                await self.store.close()
+
+        return asyncio.run(closing())
+
+    async def begin(self, session_id: str | None = None, *, agent: str = "helper", at: int = NOW) -> Turn:
+        """Open the session's next turn with its step and execution, all with the turn's number."""
+        name = session_id or self.session_id
+        return await self.writer.run(lambda tx: _begin(tx, name, agent, at), name)
+
+    async def append(self, turn: Turn, written: Sequence[Row], log: Sequence[LogEntry] = (), at: int = NOW) -> Appended:
+        return await self.store.append(self.write(turn, written, log, at))
+
+    async def end(
+        self, turn: Turn, written: Sequence[Row] = (), log: Sequence[LogEntry] = (), *,
+        state: str = TurnState.DONE, erase: bool = False, at: int = NOW,
+    ) -> Appended:  # fmt: skip
+        return await self.store.end(End(self.write(turn, written, log, at), state, erase))
+
+    @staticmethod
+    def write(turn: Turn, written: Sequence[Row], log: Sequence[LogEntry] = (), at: int = NOW) -> Append:
+        placed = [Place(row.branch, row.depth) for row in written if isinstance(row, rows.InsertMessage)]
+        turn.head = placed[-1] if placed else turn.head
+        branch = turn.head.branch if turn.head is not None else 0
+        return Append(turn.key, turn.epoch, turn.number, at, turn.head, turn.number, branch, written, log)
+
+    async def say(self, turn: Turn, *messages: Message, branch: int | None = None, depth: int | None = None) -> None:
+        """Record messages as a chain under the head, or from the given place on."""
+        head = turn.head or Place(1, 0)
+        at, first = branch or head.branch, depth or head.depth + 1
+        written = [message_row(m, at, first + i, turn.number, turn.number) for i, m in enumerate(messages)]
+        await self.append(turn, written, [events.message_new(m, None) for m in messages])
+
+    async def count(self, table: str, key: int) -> int:
+        text = f"SELECT count(*) FROM {table} WHERE session_key = ?"
+        return int((await self.writer.run(lambda tx: tx.one(text, key)))[0])
+
+    async def rows_of(self, key: int) -> dict[str, int]:
+        """How many rows each table has of the session, empty ones left out."""
+        counts = {table: await self.count(table, key) for table in TABLES}
+        return {table: count for table, count in counts.items() if count}
+
+
+def _begin(tx: Tx, session_id: str, agent: str, at: int) -> Turn:
+    tx.execute(
+        "INSERT INTO session (id, agent, environment, created_at, updated_at, seq, epoch, queued, turns, steps, "
+        "executions, branches) VALUES (?, ?, 'production', ?, ?, 0, 0, 0, 0, 0, 0, 0) ON CONFLICT (id) DO NOTHING",
+        session_id, agent, at, at,
+    )  # fmt: skip
+    key, branch, depth, number, epoch, seq = tx.one(
+        "UPDATE session SET epoch = epoch + 1, turns = turns + 1, steps = steps + 1, executions = executions + 1, "
+        "turn = turns + 1, owner = 'me', lease_until = ?, updated_at = ?, seq = seq + 1 WHERE id = ? "
+        "RETURNING key, branch, depth, turns, epoch, seq",
+        at, at, session_id,
+    )  # fmt: skip
+    turn = Turn(key, epoch, number, f"turn-{number}", None if branch is None else Place(branch, depth))
+    written: list[Row] = [
+        rows.InsertTurn(number, turn.id, TurnState.RUNNING, "hash", at, None, seq - 1),
+        rows.InsertStep(number, number, TurnState.RUNNING, at, None),
+        rows.InsertExecution(number, number, agent, "hash", "RUNNING", at),
+    ]
+    if number == 1:
+        written.append(rows.InsertBranch(1, None, 0))
+    tx.write(key, written)
+    tx.log(key, seq, number, at, [events.plain(events.TURN_STARTED, {"turn_id": turn.id})])
+    return turn
+
+
+def ended(
+    turn: Turn, state: str = TurnState.DONE, answer: Message | None = None, chars: int | None = None
+) -> list[Row]:
+    """The rows that end a turn and its step."""
+    return [
+        rows.EndTurn(state, NOW, None, None, 1, 2, None, None, "0.5", turn.number, TurnState.RUNNING),
+        rows.EndStep(state, NOW, 7, None if answer is None else answer.id, chars, turn.number),
+    ]
+
+
+def user(text: str, id_: str | None = None) -> Message:
+    return Message(id_ or uuid7(), "user", text)
+
+
+def assistant(text: str | None, *calls: Any) -> Message:
+    return Message(uuid7(), "assistant", text, tuple(calls))

@@ -1,0 +1,81 @@
+"""`observability: false` (R5): what a turn said and used is gone in the transaction that ends it."""
+
+from __future__ import annotations
+
+from agentflow import events
+from agentflow.message import Usage
+from agentflow.store import rows
+from tests.contract.book import NOW, Book, user
+from tests.contract.test_store_events import a_turn_of_everything
+
+
+def test_an_erased_turn_keeps_its_id_its_steps_and_its_questions(book: Book) -> None:
+    async def test() -> None:
+        turn = await book.begin()
+        written, log = a_turn_of_everything(turn)
+        call = rows.InsertLlmCall("l", 1, 1, 1, 1, "main", "model", "requested", NOW, 1, 1)
+        tool = rows.InsertToolCall(1, "call", 1, "a", "search", "planned", None)
+        await book.append(turn, [rows.InsertBlob("hash", "{}"), rows.InsertBlob("p", "prompt"), call, tool])
+        await book.end(turn, written, log, erase=True)
+        assert await book.rows_of(turn.key) == {"turn": 1, "step": 1, "question": 1, "blob": 1, "event": len(log) + 1}
+        step = await book.store.step(turn.key, turn.id)
+        assert step is not None
+        assert (step.turn_state, step.opened_at, step.completed_at) == ("failed", NOW, NOW)
+        assert (step.answer, step.user_message_id, step.usage) == (None, None, Usage())
+        session = await book.store.session(book.session_id)
+        assert session is not None
+        assert (session.head, session.running_turn, session.outcome) == (None, None, "done")
+
+    book.run(test)
+
+
+def test_the_texts_of_its_events_read_as_null(book: Book) -> None:
+    async def test() -> None:
+        turn = await book.begin()
+        written, log = a_turn_of_everything(turn)
+        log.insert(0, events.plain(events.LLM_CALL_COMPLETED, {"call_id": "l", "model": "m", "usage": {"input": 9}}))
+        await book.end(turn, written, log, erase=True)
+        read = await book.store.events(book.session_id, 1)
+        assert [event.type for event in read] == [entry.type for entry in log]
+        told = " ".join(str(event.data) for event in read)
+        texts = ("my words", "thinking", "found", "broke", "the answer", "look")
+        assert not [text for text in texts if text in told]
+        by_type = {event.type: event.data for event in read}
+        assert by_type[events.LLM_CALL_COMPLETED] == {"call_id": "l", "model": "m", "usage": None}
+        assert by_type[events.MESSAGE_NEW]["message"] == {"id": "z", "role": None, "content": None}
+        assert by_type[events.TOOL_CALL_COMPLETED] == {"id": None, "name": None, "result": None}
+        assert by_type[events.TOOL_CALL_REQUESTED]["arguments"] is None
+        assert by_type[events.TURN_COMPLETED]["usage"] == Usage().as_dict()
+        assert by_type[events.DONE]["answer"] is None
+        assert by_type[events.DONE]["turn_id"] == turn.id
+
+    book.run(test)
+
+
+def test_the_next_turn_starts_on_an_empty_path(book: Book) -> None:
+    async def test() -> None:
+        turn = await book.begin()
+        written, log = a_turn_of_everything(turn)
+        await book.end(turn, written, log, erase=True)
+        later = await book.begin()
+        assert later.head is None
+        await book.append(later, [rows.InsertBranch(2, None, 0)])
+        await book.say(later, user("again", "u"), branch=2, depth=1)
+        assert [entry.message.id for entry in await book.store.path(later.key, later.head, lean_before=None)] == ["u"]
+
+    book.run(test)
+
+
+def test_earlier_turns_that_were_kept_stay(book: Book) -> None:
+    """The setting counts for the turn that ends with it."""
+
+    async def test() -> None:
+        kept = await book.begin()
+        await book.say(kept, user("kept", "k"))
+        await book.end(kept)
+        turn = await book.begin()
+        await book.say(turn, user("erased", "x"))
+        await book.end(turn, erase=True)
+        assert [node.message.id for node in (await book.store.tree(kept.key)).nodes] == ["k"]
+
+    book.run(test)
