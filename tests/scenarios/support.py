@@ -1,0 +1,76 @@
+"""What several scenarios need: the wire as pairs, rows of the database, and a model that says exactly these deltas."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncGenerator, Sequence
+from typing import Any
+
+from agentflow import ModelRequest
+from agentflow.models.protocol import Delta
+
+
+def said(request: ModelRequest) -> list[tuple[str, Any]]:
+    """The messages of a request as `(role, content)`."""
+    return [(message["role"], message["content"]) for message in request.messages]
+
+
+def results(request: ModelRequest) -> list[str]:
+    """The tool results a request ends with."""
+    texts: list[str] = []
+    for message in reversed(request.messages):
+        if message["role"] != "tool":
+            break
+        texts.insert(0, message["content"])
+    return texts
+
+
+def call(name: str, **arguments: Any) -> dict[str, Any]:
+    """A call in a scripted reply."""
+    return {"name": name, "arguments": arguments}
+
+
+def rows(db: str, query: str) -> list[tuple[Any, ...]]:
+    """Rows of the test's database, SQLite or Postgres."""
+    if db.startswith("sqlite:///"):
+        connection = sqlite3.connect(db.removeprefix("sqlite:///"))
+        try:
+            return connection.execute(query).fetchall()
+        finally:
+            connection.close()
+    import psycopg
+
+    with psycopg.connect(db.replace("postgresql+psycopg://", "postgresql://")) as server:
+        return server.execute(query).fetchall()  # type: ignore[call-overload, no-any-return]
+
+
+class Gate:
+    """Replies that wait until the test opens the gate: what happens until then happens during the turn."""
+
+    def __init__(self, *replies: dict[str, Any]) -> None:
+        self._replies = list(replies)
+        self._opened = asyncio.Event()
+
+    def open(self) -> None:
+        self._opened.set()
+
+    async def __call__(self, request: ModelRequest) -> dict[str, Any]:
+        await self._opened.wait()
+        return self._replies.pop(0)
+
+
+class Deltas:
+    """A model that streams these deltas, one list for each call; for what no script can say."""
+
+    name = "deltas"
+    scripted = True
+
+    def __init__(self, *streams: Sequence[Delta]) -> None:
+        self.requests: list[ModelRequest] = []
+        self._streams = list(streams)
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta, None]:
+        self.requests.append(request)
+        for delta in self._streams.pop(0):
+            yield delta
