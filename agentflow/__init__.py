@@ -9,6 +9,7 @@ import importlib as _importlib
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
+    from agentflow.agent.schema import agent_schema
     from agentflow.errors import (
         AgentflowError,
         AgentNotFound,
@@ -29,6 +30,7 @@ if _typing.TYPE_CHECKING:
     from agentflow.events import Event
     from agentflow.models.protocol import ModelRequest
     from agentflow.models.scripted_model import ScriptedModel
+    from agentflow.records.lint import validate_agent
     from agentflow.runtime import Runtime, run_turn
     from agentflow.tools.context import FlowContext
     from agentflow.tools.flows import flow
@@ -42,9 +44,11 @@ _HOMES = {
         "MessageNotFound", "ModelError", "NoPendingQuestion", "QuestionAlreadyAnswered", "SessionAgentMismatch",
         "SessionNotFound", "StaleOwner", "StoreError", "TurnAlreadyActive",
     ),
+    "agentflow.agent.schema": ("agent_schema",),
     "agentflow.events": ("Event",),
     "agentflow.models.protocol": ("ModelRequest",),
     "agentflow.models.scripted_model": ("ScriptedModel",),
+    "agentflow.records.lint": ("validate_agent",),
     "agentflow.runtime": ("Runtime", "run_turn"),
     "agentflow.tools.context": ("FlowContext",),
     "agentflow.tools.flows": ("flow",),
@@ -76,8 +80,10 @@ __all__ = [
     "TurnAlreadyActive",
     "TurnResult",
     "__version__",
+    "agent_schema",
     "flow",
     "run_turn",
+    "validate_agent",
 ]
 
 

@@ -1,0 +1,98 @@
+"""What the schema of an agent.yaml cannot check: that everything it names is there and makes sense together (A4)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from agentflow.agent.config import AgentConfig
+from agentflow.agent.problems import Path as KeyPath
+from agentflow.agent.problems import Problem
+from agentflow.agent.project import find_agent, open_project, project_root
+from agentflow.errors import InvalidConfig
+from agentflow.models.scripted_model import PREFIX, ScriptedModel
+from agentflow.tools.flows import FlowLibrary
+from agentflow.tools.tool import tool_of
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Errors keep an agent from running, warnings do not; each reads `path:line:col: key: sentence`."""
+
+    errors: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def validate_agent(
+    agent: str | Path, project: str | Path = ".", *, variables: Mapping[str, str] | None = None
+) -> Report:
+    """Check one agent, given by name or path, without running anything of it but the import of its flow files.
+
+    `variables` stand for the environment. Raises `AgentNotFound`.
+    """
+    root = Path(project).resolve()
+    path = find_agent(root, str(agent))
+    home = root if path.is_relative_to(root) else project_root(path)
+    try:
+        config = open_project(home, variables=variables).load(path, os.environ if variables is None else variables)
+    except InvalidConfig as error:
+        return Report(tuple(_entries(error)), ())
+    errors = [*_tools(config, FlowLibrary.of_project(home)), *_models(config)]
+    return Report(tuple(map(str, errors)), tuple(map(str, _warnings(config))))
+
+
+def _entries(error: InvalidConfig) -> list[str]:
+    """The complaints of one error apart: each begins with its place, the source line and caret follow it."""
+    places = [f"{each['file']}:{each['line']}:{each['column']}: " for each in error.detail.get("problems", ())]
+    entries: list[str] = []
+    for line in error.message.splitlines():
+        if places and line.startswith(places[0]):
+            places.pop(0)
+            entries.append(line)
+        elif entries:
+            entries[-1] += f"\n{line}"
+        else:
+            entries.append(line)
+    return entries
+
+
+def _tools(config: AgentConfig, library: FlowLibrary) -> Iterator[Problem]:
+    for index, entry in enumerate(config.tools):
+        try:
+            _ = tool_of(library.get(entry.flow, base=config.folder), name=entry.name).parameters
+        except InvalidConfig as error:
+            yield config.problem(("tools", index), error.message)
+
+
+def _models(config: AgentConfig) -> Iterator[Problem]:
+    """A model string of a provider is only tried when it is called; a script is read."""
+    for name, interface in config.interfaces.items():
+        if not interface.model.startswith(PREFIX):
+            continue
+        key: KeyPath = ("model",) if name == "main" and config.model else ("interfaces", name, "model")
+        try:
+            ScriptedModel.from_file(interface.model, config.folder)
+        except InvalidConfig as error:
+            yield config.problem(key, error.message)
+
+
+def _warnings(config: AgentConfig) -> Iterator[Problem]:
+    settings = config.settings
+    if settings.memory:
+        yield config.problem(("settings", "memory"), "is reserved and has no effect; use the memory flows as tools")
+    if not settings.observability:
+        yield config.problem(
+            ("settings", "observability"), "is off: earlier turns are not replayed to the model and leave no trace"
+        )
+    calls, per_reply = settings.max_tool_calls, settings.max_tool_calls_per_reply
+    if calls and per_reply > calls:
+        yield config.problem(
+            ("settings", "max_tool_calls_per_reply"), f"never binds: max_tool_calls ({calls}) is reached before it"
+        )
+    turn, call = settings.turn_timeout_secs, settings.llm_timeout_secs
+    if turn and call > turn:
+        yield config.problem(
+            ("settings", "llm_timeout_secs"), f"never binds: turn_timeout_secs ({turn:g}) is over before it"
+        )
