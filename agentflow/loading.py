@@ -44,18 +44,18 @@ class Agents:
         self._open_model = open_model
         self._scope = scope
         self._models: dict[tuple[str, Path], Model] = {}
-        self._loaded: dict[Path, LoadedAgent] = {}
+        self._loaded: dict[Path, tuple[object, LoadedAgent]] = {}  # with the version of the flow files it was made of
 
     def load(self, reference: str, limits: Mapping[str, Any]) -> LoadedAgent:
         """The agent of a name or path as its files are now, its settings changed by `limits` for one turn.
 
         Raises `AgentNotFound`, `InvalidConfig`, and `InvalidInput` for limits that cannot be.
         """
-        config = self._read(reference)
-        loaded = self._loaded.get(config.path)
-        flows = self._flows_of(config)
-        if loaded is None or loaded.config is not config or _flows(loaded) != flows:
-            loaded = self._loaded[config.path] = self._make(config, flows)
+        config, version = self._read(reference), self._library.version()
+        known, loaded = self._loaded.get(config.path, (None, None))
+        if loaded is None or loaded.config is not config or known != version:
+            loaded = self._make(config, self._flows_of(config))
+            self._loaded[config.path] = version, loaded
         return replace(loaded, config=config.with_settings(limits)) if limits else loaded
 
     def name_of(self, reference: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from agentflow.agent.config import AgentConfig
-from agentflow.agent.project import PROJECT_FILE, Project, find_agent, open_project
+from agentflow.agent.project import PROJECT_FILE, Project, agent_files, find_agent, open_project
 from agentflow.errors import InvalidConfig
 
 Value = TypeVar("Value")
@@ -26,14 +26,16 @@ class AgentLoader:
         self._root = root.resolve()
         self._report = report
         self._variables = os.environ if variables is None else variables
+        self._project_file = self._root / PROJECT_FILE
         self._project: _LastGood[Project] = _LastGood()
         self._agents: dict[Path, _LastGood[AgentConfig]] = {}
+        self._found: dict[str, Path] = {}
 
     @property
     def project(self) -> Project:
         """The project as its agentflow.yaml is now. Raises `InvalidConfig` when that never was good."""
         return self._project.refreshed(
-            _signature(self._root / PROJECT_FILE),
+            _signature(self._project_file),
             lambda: open_project(self._root, variables=self._variables),
             self._report,
         )
@@ -43,11 +45,20 @@ class AgentLoader:
 
         Raises `AgentNotFound`, `InvalidConfig`.
         """
-        path = find_agent(self._root, agent)
-        project = self.project
+        path, project = self._find(agent), self.project
         return self._agents.setdefault(path, _LastGood()).refreshed(
             (_signature(path), project), lambda: project.load(path, self._variables), self._report
         )
+
+    def _find(self, agent: str) -> Path:
+        """Only the place that is looked at first is remembered: before any other one a better file may appear."""
+        known = self._found.get(agent)
+        if known is not None and os.path.isfile(known):
+            return known
+        path = find_agent(self._root, agent)
+        if path == next(agent_files(self._root, agent)):
+            self._found[agent] = path
+        return path
 
 
 class _LastGood(Generic[Value]):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from agentflow.agent import yamlfile
@@ -24,6 +25,7 @@ AGENTS = "agents"
 _SQLITE = "sqlite:///"
 
 
+@cache
 def shared_folder(kind: str) -> Path:
     """The folder of what we ship, `agent_yaml` or `workflows`: inside an installed package, else beside it."""
     package = Path(__file__).resolve().parent.parent
@@ -49,9 +51,7 @@ def find_agent(root: Path, agent: str) -> Path:
 
     Raises `AgentNotFound`, which lists what there is.
     """
-    by_name = [folder / agent / AGENT_FILE for folder in _agent_folders(root)] if NAME.match(agent) else []
-    by_path = [path for start in (root, Path.cwd()) for path in (start / agent, start / agent / AGENT_FILE)]
-    for path in (*by_name, *by_path):
+    for path in agent_files(root, agent):
         if os.path.isfile(path):  # false, where Path.is_file raises, for a name no file can have
             return path
     names = agent_names(root)
@@ -59,6 +59,16 @@ def find_agent(root: Path, agent: str) -> Path:
     known = f"There are {', '.join(names)}." if names else "There are none yet."
     where = f"in {root.resolve()} or among the shipped ones"
     raise AgentNotFound(f"There is no agent {agent!r} {where}{hint} {known}", detail={"agent": agent, "agents": names})
+
+
+def agent_files(root: Path, agent: str) -> Iterator[Path]:
+    """The files that `agent` may name, best first."""
+    if NAME.match(agent):
+        for folder in _agent_folders(root):
+            yield folder / agent / AGENT_FILE
+    for start in (root, Path.cwd()):
+        yield start / agent
+        yield start / agent / AGENT_FILE
 
 
 def _agent_folders(root: Path) -> tuple[Path, ...]:

@@ -100,16 +100,20 @@ class FlowFolder:
         self._scans: dict[str, list[Definition] | SyntaxError] = {}
         self._named: dict[str, list[Definition]] = {}
 
-    def refresh(self) -> None:
-        """Look at the files; when one of them changed, everything is found and imported afresh."""
+    def refresh(self) -> str:
+        """Look at the files; when one of them changed, everything is found and imported afresh.
+
+        Returns the name of the package that this generation of modules is imported into.
+        """
         stamps = self._look()
         if stamps == self._stamps:
-            return
+            return self._package
         known = self._stamps or {}
         self._scans = {name: scan for name, scan in self._scans.items() if stamps.get(name) == known.get(name)}
         self._named = {}
         self._stamps = stamps
         self._package = _new_package(self.folder)
+        return self._package
 
     def _look(self) -> dict[str, _Stamp]:
         try:
@@ -189,9 +193,7 @@ def _definitions(path: Path) -> list[Definition] | SyntaxError:
         return error
     except ValueError as error:  # a NUL byte
         return SyntaxError(str(error), (str(path), 1, 0, None))
-    functions = {
-        node.name: node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    }
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
     named = [(function, node, _flow_name(node)) for function, node in functions.items()]
     return [
         Definition(name or function, function, path, node.lineno)

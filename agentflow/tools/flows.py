@@ -155,6 +155,10 @@ class FlowLibrary:
         self._by_path[path.parent].refresh()
         return self._load(self._by_path[path.parent], path.stem, function)
 
+    def version(self) -> tuple[str, ...]:
+        """Equal to an earlier one exactly when no flow file has changed since: what was got then is still right."""
+        return tuple(folder.refresh() for folder in self._by_path.values())
+
     def definitions(self) -> dict[str, Definition]:
         """Every flow that can be had by name, without importing any."""
         found: dict[str, Definition] = {}
