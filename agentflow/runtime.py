@@ -104,15 +104,6 @@ class Runtime:
         root, loader = _opened(project)
         return upgrade(database_url(root, loader.project, db))
 
-    @classmethod
-    def upgrade(cls, project: str | Path = ".", *, db: str | None = None) -> tuple[str, str]:
-        """Bring the project's database to this version's tables; the versions before (`""`: new) and after (R1)."""
-        from agentflow.agent.project import open_project
-        from agentflow.store.schema import upgrade
-
-        root = Path(project).resolve()
-        return upgrade(database_url(root, open_project(root), db))
-
     async def __aenter__(self) -> Self:
         return self
 
