@@ -7,7 +7,7 @@ sent in call order (T14), so a history is first grouped into exchanges and only 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -110,6 +110,11 @@ class History:
             for written in self._written(exchange, model):
                 self.wire.append(written)
                 self.chars += wire_chars(written)
+
+    @property
+    def call_ids(self) -> Set[str]:
+        """The ids of its calls, as they are written out."""
+        return self._ids
 
     def copy(self) -> History:
         return History(list(self.wire), self.chars, set(self._ids))

@@ -150,6 +150,43 @@ class Kit:
         """Let the turn run to the end of its step."""
         return self.run(self.runtime.result(session, turn_id))
 
+    def answer(
+        self,
+        text: str | None = None,
+        session: str = SESSION,
+        *,
+        answers: Mapping[str, str | Sequence[str]] | None = None,
+        tool_call_id: str | None = None,
+    ) -> TurnResult:
+        """Answer the pending question, by one text or by header, and let the turn run to the end of its next step."""
+        answering = self.runtime.answer(session, tool_call_id=tool_call_id, answers=answers, text=text)
+        return self.result(self.run(answering).turn_id, session)
+
+    def stop(self, session: str = SESSION, turn_id: str | None = None) -> dict[str, Any]:
+        """As `Runtime.stop`: `{session_id, turn_id, outcome}`."""
+        return self.run(self.runtime.stop(session, turn_id))
+
+    def view(self, messages: Sequence[Mapping[str, Any]], session: str = SESSION) -> TurnResult:
+        """Send the client's view of the conversation and let the turn run (C9-C13)."""
+        return self.deliver({"type": "client.messages", "messages": list(messages)}, session)
+
+    def edit(self, message_id: str, content: str, session: str = SESSION) -> TurnResult:
+        """Say something else instead of this message of the path: a branch beside it."""
+        path = self.path(session)
+        at = next(index for index, message in enumerate(path) if message["id"] == message_id)
+        return self.view([*path[:at], {"role": path[at]["role"], "content": content}], session)
+
+    def regenerate(self, session: str = SESSION) -> TurnResult:
+        """Have the last user message answered again, beside the reply it has."""
+        path = self.path(session)
+        asked = max(index for index, message in enumerate(path) if message["role"] == "user")
+        return self.view(path[: asked + 1], session)
+
+    def switch(self, message_id: str, session: str = SESSION) -> TurnResult:
+        """Go to the branch that ends in this message."""
+        nodes = self.tree(session)["nodes"]
+        return self.view([node["message"] for node in nodes if node["message"]["id"] == message_id], session)
+
     def until(self, event_type: str, session: str = SESSION, *, after_seq: int = 0) -> Event:
         """Let things run until an event of this type is told, logged or streamed; that event."""
 

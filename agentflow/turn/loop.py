@@ -89,7 +89,8 @@ class Loop:
                 lambda text: self._journal.commit([rows.CheckpointLlmCall(text, call_id)], []),
                 timeout_secs=self.settings.llm_timeout_secs, retries=self.settings.llm_retries,
             )  # fmt: skip
-        taken = {call.id for message in self._execution.messages for call in message.tool_calls}
+        earlier, current = self._execution.earlier.call_ids, self._execution.current.call_ids
+        taken = {call.id for call in reply.tool_calls if call.id in earlier or call.id in current}
         calls = settle_calls(reply.tool_calls, taken, self._turn.new_id)
         message = self._message(call_id, reply, calls)
         self._execution.reply_completed(reply, message)

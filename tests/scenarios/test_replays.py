@@ -50,7 +50,7 @@ def test_a_message_id_that_is_recorded_answers_with_its_turn(agentflow: Kit, res
     again = agentflow.submit(message(identifier="m-1"))
     assert (again.turn_id, again.replayed) == (first.turn_id, True)
     assert len(agentflow.requests) == 1
-    assert [each["id"] for each in agentflow.path()][0] == "m-1"
+    assert agentflow.path()[0]["id"] == "m-1"
     assert len(agentflow.path()) == 2
 
 
