@@ -82,6 +82,11 @@ def plain(type_: str, data: dict[str, Any]) -> LogEntry:
     return LogEntry(type_, data, None, data or None)
 
 
+def turn_started(turn_id: str, config_hash: str) -> LogEntry:
+    """`{turn_id, config_hash}`, read back from the turn's row."""
+    return LogEntry(TURN_STARTED, {"turn_id": turn_id, "config_hash": config_hash})
+
+
 def message_new(message: Message, parent_id: str | None, copied_from: str | None = None) -> LogEntry:
     """`{message, parent_id, copied_from?}`; `ref` is the message's id."""
     full: dict[str, Any] = {"message": message.as_dict(), "parent_id": parent_id}
@@ -162,6 +167,32 @@ def step_started(step: int) -> LogEntry:
     return plain(STEP_STARTED, {"order": step})
 
 
-def llm_call_requested(call_id: str, iteration: int, purpose: str, model: str) -> LogEntry:
-    """`{call_id, iteration, purpose, model}`."""
-    return plain(LLM_CALL_REQUESTED, {"call_id": call_id, "iteration": iteration, "purpose": purpose, "model": model})
+class ModelCall(NamedTuple):
+    """The model call that an event tells of; what is read back stands in its row."""
+
+    call_id: str
+    iteration: int | None
+    purpose: str | None
+    model: str | None
+
+
+def llm_call_requested(call: ModelCall) -> LogEntry:
+    """`{call_id, iteration, purpose, model}`; `ref` is the call's id."""
+    return LogEntry(LLM_CALL_REQUESTED, call._asdict(), call.call_id)
+
+
+def llm_call_completed(call: ModelCall, finish_reason: str | None, usage: Usage) -> LogEntry:
+    """`{call_id, iteration, purpose, model, finish_reason, truncated, usage, cost}`; `ref` is the call's id."""
+    full = call._asdict() | {
+        "finish_reason": finish_reason,
+        "truncated": finish_reason == "length",
+        "usage": usage.as_dict(),
+        "cost": None if usage.cost is None else str(usage.cost),
+    }
+    return LogEntry(LLM_CALL_COMPLETED, full, call.call_id)
+
+
+def llm_call_errored(call: ModelCall, failure: dict[str, Any], usage: Usage) -> LogEntry:
+    """`{call_id, iteration, purpose, model, code, message, usage}`; `ref` is the call's id."""
+    said = {"code": failure.get("code"), "message": failure.get("message"), "usage": usage.as_dict()}
+    return LogEntry(LLM_CALL_ERRORED, call._asdict() | said, call.call_id)

@@ -223,7 +223,7 @@ class _Start:
         work.executions += 1
         if work.created:
             work.tell(events.plain(events.SESSION_CREATED, {"agent_id": owning.agent}))
-        work.tell(events.plain(events.TURN_STARTED, {"turn_id": turn_id, "config_hash": owning.config[0]}))
+        work.tell(events.turn_started(turn_id, owning.config[0]))
         self._move_head(merged)
         base = work.head
         config_hash, config_text = owning.config
@@ -334,7 +334,7 @@ class _Start:
                     work.branch, work.depth,
                 )
             )  # fmt: skip
-            work.tell(events.llm_call_requested(call_id, 1, "main", owning.call_model))
+            work.tell(events.llm_call_requested(events.ModelCall(call_id, 1, "main", owning.call_model)))
         log = tuple(work.flush(self.tx, turn, owning.at))
         work.epoch += 1
         work.turn, work.owner, work.lease_until = turn, owning.owner, owning.lease_until

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from agentflow import events
-from agentflow.events import Event
+from agentflow.events import Event, ModelCall
 from agentflow.message import ENDED, Message, TurnState, Usage
 from agentflow.store.message_reads import CONTENT, ORIGINAL, PARENT
 from agentflow.store.reads import answer_of, loaded, usage_of
@@ -19,7 +19,7 @@ from agentflow.store.rows import message_of
 from agentflow.store.transaction import Tx
 
 _PAGE = """
-SELECT e.seq, e.turn, turn.id, e.at, e.type, e.ref, e.data FROM event e
+SELECT e.seq, e.turn, turn.id, turn.config_hash, e.at, e.type, e.ref, e.data FROM event e
 LEFT JOIN turn ON turn.session_key = e.session_key AND turn.number = e.turn
 WHERE e.session_key = ? AND e.seq > ? ORDER BY e.seq LIMIT ?
 """
@@ -40,6 +40,13 @@ SELECT DISTINCT l.turn, l.execution, l.number, l.items FROM event e
 JOIN todo_list l ON l.session_key = e.session_key AND l.turn = e.turn
 WHERE {_IN_PAGE} AND e.type = '{events.TODO}'
 """
+_LLM_CALLS = f"""
+SELECT DISTINCT c.id, c.iteration, c.purpose, c.model, c.finish_reason, c.error, c.input, c.output, c.cache_read,
+       c.cache_write, c.cost
+FROM event e JOIN llm_call c ON c.session_key = e.session_key AND c.id = e.ref
+WHERE {_IN_PAGE} AND e.type IN ('{events.LLM_CALL_REQUESTED}', '{events.LLM_CALL_COMPLETED}',
+                                '{events.LLM_CALL_ERRORED}')
+"""
 _STEPS = f"""
 SELECT e.seq, s.state, m.content, m.parts, s.answer_chars FROM event e
 JOIN step s ON s.session_key = e.session_key AND s.number = CAST(e.ref AS INTEGER)
@@ -57,6 +64,7 @@ class _Logged(NamedTuple):
     seq: int
     turn: int | None
     turn_id: str | None
+    config_hash: str | None
     at: int
     type: str
     ref: str | None
@@ -67,6 +75,13 @@ class _Node(NamedTuple):
     message: Message
     parent_id: str | None
     copied_from: str | None
+
+
+class _Call(NamedTuple):
+    call: ModelCall
+    finish_reason: str | None
+    error: dict[str, Any]
+    usage: Usage
 
 
 class _Step(NamedTuple):
@@ -86,6 +101,7 @@ class _Texts:
     """What a page of the log refers to."""
 
     nodes: Mapping[str | None, _Node] = field(default_factory=dict)
+    calls: Mapping[str | None, _Call] = field(default_factory=dict)
     questions: Mapping[tuple[int, str], str] = field(default_factory=dict)
     todos: Mapping[tuple[int | None, str], str] = field(default_factory=dict)
     steps: Mapping[int, _Step] = field(default_factory=dict)
@@ -115,6 +131,11 @@ def _texts(tx: Tx, types: set[str], page: tuple[int, int, int]) -> _Texts:
         texts.nodes = {
             row[2]: _Node(message_of(row[2:]), row[0], row[1]) for row in tx.all(_MESSAGES, *page)
         }  # fmt: skip
+    if types & {events.LLM_CALL_REQUESTED, events.LLM_CALL_COMPLETED, events.LLM_CALL_ERRORED}:
+        texts.calls = {
+            row[0]: _Call(ModelCall(*row[:4]), row[4], loaded(row[5]) or {}, usage_of(row[6:10], row[10]))
+            for row in tx.all(_LLM_CALLS, *page)
+        }
     if events.ASK_USER in types:
         texts.questions = {(execution, call): asked for execution, call, asked in tx.all(_QUESTIONS, *page)}
     if events.TODO in types:
@@ -131,6 +152,22 @@ def _texts(tx: Tx, types: set[str], page: tuple[int, int, int]) -> _Texts:
 
 def _as_stored(logged: _Logged, texts: _Texts) -> dict[str, Any]:
     return loaded(logged.data) or {}
+
+
+def _turn_started(logged: _Logged, texts: _Texts) -> dict[str, Any]:
+    return events.turn_started(logged.turn_id or "", logged.config_hash or "").full
+
+
+def _llm_call(logged: _Logged, texts: _Texts) -> dict[str, Any]:
+    """A call that a repair gave up says all it knows in the entry itself."""
+    if logged.data is not None:
+        return _as_stored(logged, texts)
+    found = texts.calls.get(logged.ref) or _Call(ModelCall(logged.ref or "", None, None, None), None, {}, Usage())
+    if logged.type == events.LLM_CALL_REQUESTED:
+        return events.llm_call_requested(found.call).full
+    if logged.type == events.LLM_CALL_COMPLETED:
+        return events.llm_call_completed(found.call, found.finish_reason, found.usage).full
+    return events.llm_call_errored(found.call, found.error, found.usage).full
 
 
 def _message_new(logged: _Logged, texts: _Texts) -> dict[str, Any]:
@@ -186,6 +223,10 @@ def _done(logged: _Logged, texts: _Texts) -> dict[str, Any]:
 
 
 _REBUILD: dict[str, Callable[[_Logged, _Texts], dict[str, Any]]] = {
+    events.TURN_STARTED: _turn_started,
+    events.LLM_CALL_REQUESTED: _llm_call,
+    events.LLM_CALL_COMPLETED: _llm_call,
+    events.LLM_CALL_ERRORED: _llm_call,
     events.MESSAGE_NEW: _message_new,
     events.TOOL_CALL_REQUESTED: _tool_call_requested,
     events.TOOL_CALL_COMPLETED: _tool_call_ended,

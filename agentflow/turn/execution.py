@@ -93,7 +93,7 @@ class Execution:
                 "requested", clock.instant(), *head,
             )
         )  # fmt: skip
-        self.tell(events.llm_call_requested(call_id, self.spent.iterations + 1, "main", name))
+        self.tell(events.llm_call_requested(events.ModelCall(call_id, self.spent.iterations + 1, "main", name)))
 
     def opened(self, stream: OpenStream) -> None:
         self.spent.iterations += 1
@@ -105,21 +105,7 @@ class Execution:
         usage = reply.usage or Usage()
         self.journal.usage += usage
         self.stage(self._ended_call(stream, "completed", usage, reply.finish_reason, None))
-        self.tell(
-            events.plain(
-                events.LLM_CALL_COMPLETED,
-                {
-                    "call_id": stream.call_id,
-                    "iteration": self.spent.iterations,
-                    "purpose": stream.purpose,
-                    "model": self.agent.model.name,
-                    "finish_reason": reply.finish_reason,
-                    "truncated": reply.finish_reason == "length",
-                    "usage": usage.as_dict(),
-                    "cost": None if usage.cost is None else str(usage.cost),
-                },
-            )
-        )
+        self.tell(events.llm_call_completed(self._told(stream), reply.finish_reason, usage))
         if message is not None:
             self.record(message)
 
@@ -129,21 +115,11 @@ class Execution:
         usage = stream.assembler.usage or Usage()
         self.journal.usage += usage
         self.stage(self._ended_call(stream, status, usage, None, error))
-        self.tell(
-            events.plain(
-                events.LLM_CALL_ERRORED,
-                {
-                    "call_id": stream.call_id,
-                    "iteration": self.spent.iterations,
-                    "purpose": stream.purpose,
-                    "model": self.agent.model.name,
-                    "code": error.code,
-                    "message": error.message,
-                    "usage": usage.as_dict(),
-                },
-            )
-        )
+        self.tell(events.llm_call_errored(self._told(stream), error.as_dict(), usage))
         return stream.assembler.text
+
+    def _told(self, stream: OpenStream) -> events.ModelCall:
+        return events.ModelCall(stream.call_id, self.spent.iterations, stream.purpose, self.agent.model.name)
 
     def _closed_stream(self) -> OpenStream:
         stream, self.open_stream = self.open_stream, None

@@ -41,7 +41,20 @@ TABLE: tuple[tuple[Trigger, tuple[TurnState, ...], TurnState], ...] = (
 
 _TARGETS = {(source, trigger): to for trigger, sources, to in TABLE for source in sources}
 
-_MACHINE = Machine(
+
+class _TurnMachine(Machine):
+    """A machine whose models are moved by name only.
+
+    The methods that a machine otherwise gives each of its models, two for a trigger and one for a state, are made
+    anew for every turn and cost more than the rest of its life.
+    """
+
+    def add_model(self, model: Any, initial: Any = TurnState.IDLE.value) -> None:
+        self.set_state(initial, model=model)
+        self.models.append(model)
+
+
+_MACHINE = _TurnMachine(
     model=None,
     states=[state.value for state in TurnState],
     transitions=[
@@ -68,9 +81,8 @@ class LiveTurn:
 
     def fire(self, trigger: Trigger) -> None:
         """Move the model, after the row has been moved. Raises `IllegalTransition`."""
-        call: Any = self.trigger  # type: ignore[attr-defined]  # added by the machine
         try:
-            call(trigger.value)
+            _MACHINE.events[trigger.value].trigger(self)
         except MachineError as error:
             raise _illegal(self.turn_id, TurnState(self.state), trigger) from error
 

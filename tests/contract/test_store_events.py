@@ -7,7 +7,7 @@ from decimal import Decimal
 from agentflow import events
 from agentflow.conversation.tree import Node, Place
 from agentflow.errors import LimitReached
-from agentflow.events import LogEntry
+from agentflow.events import LogEntry, ModelCall
 from agentflow.message import Message, ToolCall, TurnState, Usage
 from agentflow.store import rows
 from agentflow.store.rows import Row, copy_row, dumps, message_row
@@ -31,14 +31,24 @@ def a_turn_of_everything(turn: Turn) -> tuple[list[Row], list[LogEntry]]:
         message_row(message, 1, depth, turn.number, turn.number)
         for depth, message in enumerate((said, reply, result, error, answer), 1)
     ]
+    call, lost = ModelCall(reply.id, 1, "main", "m"), ModelCall("lost", 2, "summary", "m")
+    usage = Usage(1, 2, None, None, Decimal("0.25"))
+    for id_, iteration, purpose, model in (call, lost):
+        row = (id_, turn.number, turn.number, turn.number, iteration, purpose, model, "requested", NOW, 1, 1)
+        written.append(rows.InsertLlmCall(*row))
     written += [
+        _ended_call("tool_calls", None, reply.id),
+        _ended_call(None, dumps(FAILURE), "lost"),
         rows.InsertQuestion(turn.number, "asked", turn.number, "pending", dumps(QUESTIONS), NOW, None, 1, 2),
         rows.InsertTodoList(turn.number, turn.number, 1, dumps(TODOS)),
         rows.EndTurn("failed", NOW, dumps(FAILURE), "max_cost", 1, 2, 3, None, "0.25", turn.number, "running"),
         rows.EndStep("failed", NOW, 7, answer.id, len("the answer"), turn.number),
     ]
     log = [
+        events.turn_started(turn.id, "hash"),
         events.message_new(said, None),
+        events.llm_call_requested(call),
+        events.llm_call_completed(call, "tool_calls", usage),
         events.message_new(reply, "u"),
         events.tool_call_requested(CALL, reply.id),
         events.tool_call_requested(FAILED, reply.id),
@@ -49,6 +59,9 @@ def a_turn_of_everything(turn: Turn) -> tuple[list[Row], list[LogEntry]]:
         events.todo(TODOS, turn.number, 1),
         events.todo([], turn.number, 0),
         events.ask_user("asked", QUESTIONS, turn.number),
+        events.llm_call_requested(lost),
+        events.llm_call_errored(lost, FAILURE, usage),
+        events.plain(events.LLM_CALL_ERRORED, {"call_id": "repaired", "code": "interrupted"}),
         events.message_new(answer, "e"),
         events.error(FAILURE),
         events.plain(events.STEP_COMPLETED, {"order": 1}),
@@ -56,6 +69,12 @@ def a_turn_of_everything(turn: Turn) -> tuple[list[Row], list[LogEntry]]:
         events.done(turn.id, "the answer", "failed", turn.number, limit="max_cost", failure=FAILURE),
     ]
     return written, log
+
+
+def _ended_call(finish_reason: str | None, error: str | None, id_: str) -> rows.EndLlmCall:
+    return rows.EndLlmCall(
+        "completed", 1, 1, 1, 1, None, None, finish_reason, 1, 2, None, None, "0.25", error, None, id_
+    )  # fmt: skip
 
 
 def test_every_entry_is_read_as_it_was_told(book: Book) -> None:
