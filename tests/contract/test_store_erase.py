@@ -33,7 +33,7 @@ def test_the_texts_of_its_events_read_as_null(book: Book) -> None:
     async def test() -> None:
         turn = await book.begin()
         written, log = a_turn_of_everything(turn)
-        log.insert(0, events.plain(events.LLM_CALL_COMPLETED, {"call_id": "l", "model": "m", "usage": {"input": 9}}))
+        log.insert(0, events.plain(events.HOOK_COMPLETED, {"call_id": "l", "model": "m", "usage": {"input": 9}}))
         await book.end(turn, written, log, erase=True)
         read = await book.store.events(book.session_id, 1)
         assert [event.type for event in read] == [entry.type for entry in log]
@@ -41,7 +41,9 @@ def test_the_texts_of_its_events_read_as_null(book: Book) -> None:
         texts = ("my words", "thinking", "found", "broke", "the answer", "look")
         assert not [text for text in texts if text in told]
         by_type = {event.type: event.data for event in read}
-        assert by_type[events.LLM_CALL_COMPLETED] == {"call_id": "l", "model": "m", "usage": None}
+        assert by_type[events.HOOK_COMPLETED] == {"call_id": "l", "model": "m", "usage": None}
+        assert by_type[events.LLM_CALL_COMPLETED]["call_id"] == "a"
+        assert by_type[events.LLM_CALL_COMPLETED]["usage"] == Usage().as_dict()
         assert by_type[events.MESSAGE_NEW]["message"] == {"id": "z", "role": None, "content": None}
         assert by_type[events.TOOL_CALL_COMPLETED] == {"id": None, "name": None, "result": None}
         assert by_type[events.TOOL_CALL_REQUESTED]["arguments"] is None
