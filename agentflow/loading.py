@@ -18,7 +18,7 @@ from agentflow.models.protocol import Model
 from agentflow.models.scripted_model import PREFIX, ScriptedModel
 from agentflow.store.rows import dumps
 from agentflow.tools.flows import Flow, FlowLibrary, make_flow
-from agentflow.tools.tool import ASK_USER_TOOL, Tool, tool_of
+from agentflow.tools.tool import ASK_USER_TOOL, WRITE_TODOS_TOOL, Tool, tool_of
 from agentflow.turn.loaded import LoadedAgent
 
 T = TypeVar("T")
@@ -84,6 +84,8 @@ class Agents:
                 max_result_chars=_given(entry.max_result_chars, config.settings.tool_result_max_chars),
                 ends_turn=entry.ends_turn,
             )
+        if config.planning is not None:
+            tools[WRITE_TODOS_TOOL.name] = WRITE_TODOS_TOOL
         tools[ASK_USER_TOOL.name] = ASK_USER_TOOL
         models = {name: self._model(interface, config) for name, interface in config.interfaces.items()}
         return LoadedAgent(config, tools, models, _prompt_of(config))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from agentflow.agent.cross_checks import agent_complaints, tool_name
 from agentflow.agent.inputs import misfit
@@ -117,6 +117,23 @@ class InputSpec(Keys):
         return self
 
 
+class Planning(Keys):
+    """How the agent plans its turns. `true` alone means these keys without a value."""
+
+    planner: str | None = Field(
+        default=None,
+        pattern=r"^llm://.+",
+        description="llm://NAME: the interface that plans each turn before it starts; unset: no planning call.",
+    )
+
+
+def _switched(value: Any) -> Any:
+    """`true` and `false` as the keys they stand for, and as none."""
+    if isinstance(value, Substituted):
+        value = read_scalar(value)
+    return ({} if value else None) if isinstance(value, bool) else value
+
+
 class Settings(Keys):
     """How turns run. For every limit 0 means none, unless said otherwise."""
 
@@ -176,6 +193,9 @@ class AgentKeys(Keys):
     )
     prompt: str = Field(
         default="", description="The system prompt, a jinja2 template: inputs, vars, session, today. $$ is a plain $."
+    )
+    planning: Annotated[Planning | None, BeforeValidator(_switched, json_schema_input_type=bool | Planning | None)] = (
+        Field(default=None, description="Whether the agent keeps a todo list (write_todos): true, false, or keys.")
     )
     response_guidelines: Items[str] = Field(default=(), description="How to answer; listed after the prompt.")
     constraints: Items[str] = Field(default=(), description="What never to do; listed last.")

@@ -18,6 +18,7 @@ def agent_complaints(data: Mapping[str, Any], shared: Mapping[str, str]) -> Iter
     """Everything that does not fit together; `shared` are the model strings of the project's interfaces."""
     yield from _main_interface(data, shared)
     yield from interface_complaints(data, shared)
+    yield from _planner(data, shared)
     yield from _templates(data)
     yield from _tools(data)
 
@@ -40,6 +41,15 @@ def _main_interface(data: Mapping[str, Any], shared: Mapping[str, str]) -> Itera
         yield Complaint("is given twice, here and as interfaces.main", ("model",))
     elif reason := broken_reference({**shared, **dict.fromkeys(own, ""), **_models(data)}, model, MAIN):
         yield Complaint(reason, ("model",))
+
+
+def _planner(data: Mapping[str, Any], shared: Mapping[str, str]) -> Iterator[Complaint]:
+    """The planner's interface must be there; the one of `model` is called main."""
+    planner = _mapping(data, "planning").get("planner")
+    main = {MAIN: ""} if "model" in data else {}
+    known = {**shared, **dict.fromkeys(_mapping(data, "interfaces"), ""), **main, **_models(data)}
+    if isinstance(planner, str) and (reason := broken_reference(known, planner, "")):
+        yield Complaint(reason, ("planning", "planner"))
 
 
 def _templates(data: Mapping[str, Any]) -> Iterator[Complaint]:

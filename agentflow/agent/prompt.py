@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 VARIABLES = ("inputs", "vars", "session", "today")
 
+PLANNING = """# Planning
+For work of several steps keep a todo list with write_todos: write it before you start, mark an item in_progress when
+you begin it and completed as soon as it is done, and change the list when the work turns out differently."""
+
 _MARKS = re.compile(r"\{[{%#]")
 # A prompt must be the same each time, or no provider could cache it (A1).
 _RANDOM_GLOBALS, _RANDOM_FILTERS = ("lipsum",), ("random",)
@@ -31,7 +35,7 @@ _RANDOM_GLOBALS, _RANDOM_FILTERS = ("lipsum",), ("random",)
 def system_prompt(
     config: AgentConfig, *, inputs: Mapping[str, Any], vars: Mapping[str, Any], session: Mapping[str, Any], today: date
 ) -> str:
-    """The system prompt of one step, its sections in order: prompt, response guidelines, constraints (A1).
+    """The system prompt of one step, its sections in order: prompt, planning, response guidelines, constraints (A1).
 
     `inputs` has every declared input, None for one without a value, which renders as nothing. Raises `InvalidConfig`
     with the place of the template that could not be rendered.
@@ -39,6 +43,7 @@ def system_prompt(
     variables = dict(zip(VARIABLES, (inputs, vars, session, today), strict=True))
     sections = [
         _render(config, ("prompt",), config.prompt, variables).strip("\n"),
+        PLANNING if config.planning is not None else "",
         _list_section(config, "response_guidelines", "Response guidelines", config.response_guidelines, variables),
         _list_section(config, "constraints", "Constraints", config.constraints, variables),
     ]

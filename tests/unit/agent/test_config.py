@@ -98,7 +98,7 @@ def test_a_key_that_does_not_exist_here_is_an_error_with_a_suggestion(tmp_path: 
 
 
 LATER = (
-    "worker hooks skills sub_agents planning references context compaction_threshold_fraction snap_session_mode "
+    "worker hooks skills sub_agents references context compaction_threshold_fraction snap_session_mode "
     "name_chats max_continuations max_subagent_depth"
 )
 
