@@ -50,7 +50,7 @@ def test_a_planner_is_an_interface_by_name(tmp_path: Path, name: str) -> None:
     ],
 )
 def test_a_planner_that_is_not_there_is_an_error_at_its_place(tmp_path: Path, line: str, said: str) -> None:
-    with pytest.raises(InvalidConfig, match="agent.yaml:3:") as caught:
+    with pytest.raises(InvalidConfig, match=r"agent\.yaml:3:") as caught:
         loaded(tmp_path, line + "\n")
     assert said in str(caught.value)
 
