@@ -93,15 +93,16 @@ class SqliteDatabase(Database):
             return self._memory
 
     def _open(self, path: str) -> sqlite3.Connection:
+        connection = None
         try:
-            connection = sqlite3.connect(
-                path, isolation_level=None, check_same_thread=False, timeout=BUSY_TIMEOUT_MS / 1000
-            )
+            connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
             _use_wal(connection)
             connection.execute(f"PRAGMA synchronous={self._synchronous}")
             connection.execute("PRAGMA foreign_keys=ON")
         except sqlite3.Error as error:
+            if connection is not None:
+                connection.close()
             raise StoreError(
                 f"The SQLite database {path!r} cannot be opened: {error}. Check that its folder exists, that it may be "
                 "written, and that the file is a database."

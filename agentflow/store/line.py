@@ -22,7 +22,11 @@ class Line:
         """A transaction; `StoreError` when the database is away or of another version (R1)."""
         if self._connection is None:
             connection = self.database.connect()
-            prepare(self.database, connection)
+            try:
+                prepare(self.database, connection)
+            except BaseException:
+                self.database.release(connection)
+                raise
             self._connection, self._cursor = connection, connection.cursor()
         self._cursor.execute(text)
         return Tx(self._cursor, self.database.name)

@@ -21,7 +21,9 @@ _VERSION_TABLE = (
 )
 _HAS_VERSION = {
     "sqlite": "SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'",
-    "postgresql": "SELECT 1 WHERE to_regclass('alembic_version') IS NOT NULL",
+    # the catalogue itself: to_regclass answers from a cache that another process's commit has not reached yet
+    "postgresql": "SELECT 1 FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace "
+    "WHERE relname = 'alembic_version' AND nspname = ANY (current_schemas(false))",
 }
 
 

@@ -25,7 +25,7 @@ def postgres_url() -> Iterator[str]:
     with psycopg.connect(plain, autocommit=True) as connection:
         connection.execute(f"CREATE SCHEMA {name}")
         try:
-            yield f"{POSTGRES}{'&' if '?' in POSTGRES else '?'}options=-csearch_path%3D{name}"
+            yield f"{POSTGRES}{'&' if '?' in POSTGRES else '?'}application_name={name}&options=-csearch_path%3D{name}"
         finally:
             connection.execute(f"DROP SCHEMA {name} CASCADE")
 
