@@ -18,6 +18,7 @@ from agentflow.store import rows
 from agentflow.store.protocol import Claimed, Owning
 from agentflow.store.rows import Row, dumps, message_row
 from agentflow.tools.results import ToolResult
+from agentflow.tools.todo_items import Todo
 from agentflow.turn.journal import Journal
 from agentflow.turn.limits import Spent
 from agentflow.turn.loaded import LoadedAgent, digest
@@ -25,7 +26,10 @@ from agentflow.turn.model_call import OpenStream, milliseconds_since
 
 
 class Execution:
-    """A run of an agent inside a turn: its history, its counters, its open calls, its staged rows."""
+    """A run of an agent inside a turn: its history, its counters, its open calls, its staged rows.
+
+    `step_texts` stand before the step's own messages in each request (X4).
+    """
 
     def __init__(self, journal: Journal, agent: LoadedAgent, number: int, earlier: History) -> None:
         self.journal = journal
@@ -36,6 +40,9 @@ class Execution:
         self.current = History()
         self.messages: list[Message] = []
         self.spent = Spent()
+        self.step_texts: list[str] = []
+        self.todos: tuple[Todo, ...] = ()
+        self.todo_version = 0
         self.open_calls: dict[str, OpenCall] = {}
         self.open_stream: OpenStream | None = None
         self.first_token_ms: int | None = None
@@ -58,7 +65,7 @@ class Execution:
 
     def request(self, *, with_tools: bool) -> BuiltRequest:
         tools_chars = self.agent.schemas_chars if with_tools else 0
-        return build_request(self.prompt, self.earlier, (), self.current, tools_chars)
+        return build_request(self.prompt, self.earlier, self.step_texts, self.current, tools_chars)
 
     # -- staging ---------------------------------------------------------------------------------------------------
 
@@ -134,13 +141,13 @@ class Execution:
     ) -> rows.EndLlmCall:  # fmt: skip
         return rows.EndLlmCall(
             status, stream.milliseconds(), stream.first_token_ms, stream.attempts, stream.request_chars,
-            self._blob(self.prompt), self._blob(self.agent.schemas_text) if stream.with_tools else None, finish,
+            self.blob(self.prompt), self.blob(self.agent.schemas_text) if stream.with_tools else None, finish,
             usage.input, usage.output, usage.cache_read, usage.cache_write,
             None if usage.cost is None else str(usage.cost),
             None if error is None else dumps(error.as_dict()), None, stream.call_id,
         )  # fmt: skip
 
-    def _blob(self, text: str) -> str:
+    def blob(self, text: str) -> str:
         """The hash of a text that is stored once a session."""
         key = self.agent.schemas_hash if text is self.agent.schemas_text else digest(text)
         if key not in self.known_blobs:

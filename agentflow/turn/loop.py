@@ -21,6 +21,7 @@ from agentflow.store import rows
 from agentflow.tools.calls import Prepared, execute
 from agentflow.tools.context import FlowContext
 from agentflow.tools.results import ToolResult
+from agentflow.tools.tool import WRITE_TODOS_TOOL
 from agentflow.turn.decisions import (
     AskLimit,
     CallModel,
@@ -34,6 +35,7 @@ from agentflow.turn.decisions import (
 from agentflow.turn.execution import Execution
 from agentflow.turn.model_call import OpenStream, stream_reply
 from agentflow.turn.surroundings import Surroundings
+from agentflow.turn.todos import write_todos
 from agentflow.turn.tool_batch import ToolBatch
 
 Ended = Pause | AskLimit | Finish | Fail
@@ -137,6 +139,9 @@ class Loop:
         return following[0]
 
     async def _perform(self, prepared: Prepared) -> ToolResult:
+        if prepared.tool is WRITE_TODOS_TOOL:
+            is_main = self._execution.number == self._turn.claimed.execution
+            return write_todos(self._execution, prepared.arguments, streamed=is_main)
         return await execute(prepared, self._context(prepared.call))
 
     def _context(self, call: ToolCall) -> FlowContext:
