@@ -11,44 +11,26 @@ import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from agentflow import clock
-from agentflow.agent.inputs import check_inputs
 from agentflow.agent.loader import AgentLoader
 from agentflow.clock import NewId
 from agentflow.conversation.inbox import Input, parse_input
-from agentflow.errors import InvalidConfig, InvalidInput, NoPendingQuestion, SessionNotFound, StoreError
+from agentflow.errors import InvalidConfig, InvalidInput, NoPendingQuestion, SessionNotFound
 from agentflow.events import Event
 from agentflow.loading import Agents, OpenModel, database_url
-from agentflow.message import TurnState
 from agentflow.reading import Reader
-from agentflow.store.protocol import Claim, Claimed, Moves, Owning, Queued, Replayed, Stop, Store
-from agentflow.turn.cache import HistoryCache
+from agentflow.running import MOVES, POLL_SECS, RunningTurns
+from agentflow.store.protocol import Claim, Queued, Replayed, Stop, Store
 from agentflow.turn.feed import Feeds
 from agentflow.turn.loaded import LoadedAgent
-from agentflow.turn.machine import Trigger, target
-from agentflow.turn.owner import LEASE, RENEW_SECS, Owner, is_alive
+from agentflow.turn.owner import is_alive
 from agentflow.turn.result import Receipt, TurnResult
-from agentflow.turn.runner import TurnRunner
 
 _log = logging.getLogger("agentflow.runtime")
 
-_POLL_SECS = 0.25
-_CLOSE_SECS = 5.0
 _STOP_SECS = 5.0
-
-
-def _move(trigger: Trigger, state: TurnState) -> tuple[TurnState, TurnState]:
-    return state, target("", state, trigger)
-
-
-_MOVES = Moves(
-    begin=_move(Trigger.BEGIN, TurnState.IDLE),
-    answer=_move(Trigger.ANSWER, TurnState.PAUSED_ASK_USER),
-    repair=_move(Trigger.REPAIR, TurnState.RUNNING),
-    stop_paused=_move(Trigger.STOP, TurnState.PAUSED_ASK_USER),
-)
 
 
 class Runtime:
@@ -59,14 +41,10 @@ class Runtime:
         self._agents = agents
         self._new_id = new_id
         self._environment = environment
-        self._owner = Owner()
-        self._cache = HistoryCache()
-        self._feeds = Feeds()
-        self._turns: dict[str, _Running] = {}  # by session
+        feeds = Feeds()
+        self._turns = RunningTurns(store, agents, feeds, new_id)
         self._claims: set[asyncio.Task[Receipt]] = set()
-        self._closing = False
-        self._heartbeat: asyncio.Task[None] | None = None
-        self._reader = Reader(store, self._feeds)
+        self._reader = Reader(store, feeds)
 
     @classmethod
     def open(
@@ -114,17 +92,9 @@ class Runtime:
 
     async def close(self) -> None:
         """End what runs here, keeping what it has so far, and release everything; queues stay as they are (C21)."""
-        self._closing = True
         if self._claims:
             await asyncio.wait(self._claims)
-        tasks = [running.task for running in self._turns.values()]
-        for running in self._turns.values():
-            running.runner.interrupt.request("closing")
-        if tasks:
-            await asyncio.wait(tasks, timeout=_CLOSE_SECS)
-        if self._heartbeat is not None:
-            self._heartbeat.cancel()
-        self._owner.close()
+        await self._turns.close()
         await self._store.close()
 
     # -- working ---------------------------------------------------------------------------------------------------
@@ -145,7 +115,7 @@ class Runtime:
             input=request,
             turn_id=request.turn_id or self._new_id(),
             turn_id_given=request.turn_id is not None,
-            owning=self._owning(agent),
+            owning=self._turns.owning(agent),
             environment=self._environment,
         )
         claiming = asyncio.get_running_loop().create_task(self._claim(session_id, agent, claim))
@@ -160,11 +130,11 @@ class Runtime:
             return Receipt(session_id, outcome.turn_id, False, True, outcome.after_seq)
         if isinstance(outcome, Queued):
             if outcome.started is not None:
-                self._start(session_id, agent, outcome.started)
-            if outcome.stopping is not None and (running := self._running(session_id, outcome.stopping)):
-                running.runner.interrupt.request("stop")
+                self._turns.start(session_id, agent, outcome.started)
+            if outcome.stopping is not None:
+                self._turns.interrupt(session_id, outcome.stopping, "stop")
             return Receipt(session_id, outcome.turn_id, True, outcome.replayed, outcome.after_seq)
-        self._start(session_id, agent, outcome)
+        self._turns.start(session_id, agent, outcome)
         return Receipt(session_id, outcome.turn_id, False, False, outcome.seq - len(outcome.log))
 
     async def run(
@@ -214,7 +184,7 @@ class Runtime:
         not ended it within 5 s, `nothing_to_stop`. With `turn_id` no other turn is ever stopped.
         """
         stopped = await self._store.stop(
-            Stop(session_id, turn_id, drain, clock.instant(), is_alive, self._new_id, _MOVES)
+            Stop(session_id, turn_id, drain, clock.instant(), is_alive, self._new_id, MOVES)
         )
         outcome = "stopped" if stopped.ended else "nothing_to_stop"
         if stopped.requested and stopped.turn_id is not None:
@@ -223,7 +193,7 @@ class Runtime:
 
     async def _ends(self, session_id: str, turn_id: str) -> bool:
         """Whether the turn that was asked to stop has ended within 5 s."""
-        running = self._running(session_id, turn_id)
+        running = self._turns.get(session_id, turn_id)
         if running is not None:
             running.runner.interrupt.request("stop")
             done, _ = await asyncio.wait([running.task], timeout=_STOP_SECS)
@@ -232,19 +202,19 @@ class Runtime:
         while (await self._reader.record(session_id)).running_turn == turn_id:
             if asyncio.get_running_loop().time() >= deadline:
                 return False
-            await asyncio.sleep(_POLL_SECS / 5)
+            await asyncio.sleep(POLL_SECS / 5)
         return True
 
     async def result(self, session_id: str, turn_id: str) -> TurnResult:
         """The result of a turn, waiting while it runs, here or elsewhere."""
-        running = self._running(session_id, turn_id)
+        running = self._turns.get(session_id, turn_id)
         if running is not None:
             return await asyncio.shield(running.task)
         while True:
             result = await self._reader.result(session_id, turn_id)
             if result is not None:
                 return result
-            await asyncio.sleep(_POLL_SECS)
+            await asyncio.sleep(POLL_SECS)
 
     def events(
         self, session_id: str, after_seq: int = 0, turn_id: str | None = None, *, follow: bool = False
@@ -282,7 +252,7 @@ class Runtime:
         """Erase a session and every row of it (R12). Raises `SessionNotFound`, `TurnAlreadyActive`."""
         if not await self._store.delete(session_id, is_alive):
             raise SessionNotFound(f"There is no session {session_id!r}.", detail={"session_id": session_id})
-        self._cache.forget(session_id)
+        self._turns.cache.forget(session_id)
 
     # -- inside ----------------------------------------------------------------------------------------------------
 
@@ -293,88 +263,6 @@ class Runtime:
                 raise InvalidInput(f"Session {session_id!r} is new: name its agent with agent_id.")
             name = record.agent
         return self._agents.load(name, limits or {})
-
-    def _owning(self, agent: LoadedAgent) -> Owning:
-        at = clock.instant()
-        return Owning(
-            agent.config.name,
-            (agent.config.hash, agent.config_text),
-            agent.model.name,
-            self._owner.text,
-            at + LEASE,
-            at,
-            is_alive,
-            self._new_id,
-            _MOVES,
-            lambda given: check_inputs(agent.config.inputs, given),
-        )
-
-    def _start(self, session_id: str, agent: LoadedAgent, claimed: Claimed) -> None:
-        """Run a claimed turn in a task of its own, after its claim has been told."""
-        feed, at = self._feeds.start(session_id), clock.instant()
-        seq = claimed.seq - len(claimed.log) - sum(len(log) for _, log in claimed.before)
-        for turn_id, log in (*claimed.before, (claimed.turn_id, claimed.log)):
-            seq += len(log)
-            feed.publish(turn_id, at, seq, list(log))
-        following = [agent]
-
-        def next_owning() -> Owning | None:
-            if self._closing:
-                return None
-            following[0] = self._agents.load(str(agent.config.path), {})
-            return self._owning(following[0])
-
-        runner = TurnRunner(self._store, self._cache, feed, agent, claimed, session_id, self._new_id, next_owning)
-        loop = asyncio.get_running_loop()
-        task = loop.create_task(self._run(session_id, runner, following), name=f"agentflow turn {claimed.turn_id}")
-        self._turns[session_id] = _Running(claimed.key, runner, task)
-        task.add_done_callback(lambda ended: self._ended(session_id, claimed.turn_id, ended))
-        if self._heartbeat is None or self._heartbeat.done():
-            self._heartbeat = loop.create_task(self._beat())
-
-    async def _run(self, session_id: str, runner: TurnRunner, following: list[LoadedAgent]) -> TurnResult:
-        outcome = await runner.run()
-        if outcome.started is not None:
-            self._start(session_id, following[0], outcome.started)
-        return outcome.result
-
-    def _ended(self, session_id: str, turn_id: str, task: asyncio.Task[TurnResult]) -> None:
-        """Also for a task that was cancelled before it began. A failure is told to whoever waits, and to the log."""
-        if task.cancelled() or task.exception() is not None:
-            self._owner.lost(turn_id)
-            if not task.cancelled():
-                _log.error("%s ended without a result: %s", task.get_name(), task.exception())
-        if self._turns[session_id].task is task:  # the next turn may have begun
-            del self._turns[session_id]
-            self._feeds.stop(session_id)
-
-    def _running(self, session_id: str, turn_id: str) -> _Running | None:
-        running = self._turns.get(session_id)
-        return running if running is not None and running.runner.turn_id == turn_id else None
-
-    async def _beat(self) -> None:
-        """While turns run: renew their leases (T27) and hear of stops asked for elsewhere (T23)."""
-        loop = asyncio.get_running_loop()
-        renewed = loop.time()
-        while self._turns:
-            await asyncio.sleep(_POLL_SECS)
-            keys = [running.session_key for running in self._turns.values()]
-            try:
-                asked = await self._store.stops(keys)
-                for running in self._turns.values():
-                    if running.runner.turn_id in asked:
-                        running.runner.interrupt.request("stop")
-                if loop.time() - renewed >= RENEW_SECS:
-                    await self._store.renew(keys, self._owner.text, clock.instant() + LEASE)
-                    renewed = loop.time()
-            except StoreError as error:
-                _log.warning("leases could not be renewed, trying again: %s", error)
-
-
-class _Running(NamedTuple):
-    session_key: int
-    runner: TurnRunner
-    task: asyncio.Task[TurnResult]
 
 
 def _opened(project: str | Path) -> tuple[Path, AgentLoader]:

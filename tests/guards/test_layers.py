@@ -21,6 +21,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("turn",),
     ("records",),
     ("loading", "reading"),
+    ("running",),
     ("runtime",),
 )
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}

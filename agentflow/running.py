@@ -1,0 +1,159 @@
+"""The turns that run in this process: started, kept alive, interrupted, followed by the next of the queue."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import NamedTuple
+
+from agentflow import clock
+from agentflow.agent.inputs import check_inputs
+from agentflow.clock import NewId
+from agentflow.errors import StoreError
+from agentflow.loading import Agents
+from agentflow.message import TurnState
+from agentflow.store.protocol import Claimed, Moves, Owning, Store
+from agentflow.turn.cache import HistoryCache
+from agentflow.turn.feed import Feeds
+from agentflow.turn.loaded import LoadedAgent
+from agentflow.turn.machine import Trigger, target
+from agentflow.turn.owner import LEASE, RENEW_SECS, Owner, is_alive
+from agentflow.turn.result import TurnResult
+from agentflow.turn.runner import TurnRunner
+from agentflow.turn.stop import Reason
+
+_log = logging.getLogger("agentflow.runtime")
+
+POLL_SECS = 0.25
+_CLOSE_SECS = 5.0
+
+
+def _move(trigger: Trigger, state: TurnState) -> tuple[TurnState, TurnState]:
+    return state, target("", state, trigger)
+
+
+MOVES = Moves(
+    begin=_move(Trigger.BEGIN, TurnState.IDLE),
+    answer=_move(Trigger.ANSWER, TurnState.PAUSED_ASK_USER),
+    repair=_move(Trigger.REPAIR, TurnState.RUNNING),
+    stop_paused=_move(Trigger.STOP, TurnState.PAUSED_ASK_USER),
+)
+
+
+class Running(NamedTuple):
+    """A turn's task, and the session it has."""
+
+    session_key: int
+    runner: TurnRunner
+    task: asyncio.Task[TurnResult]
+
+
+class RunningTurns:
+    """At most one per session. `close` ends them and keeps what they have so far."""
+
+    def __init__(self, store: Store, agents: Agents, feeds: Feeds, new_id: NewId) -> None:
+        self.cache = HistoryCache()
+        self._store = store
+        self._agents = agents
+        self._feeds = feeds
+        self._new_id = new_id
+        self._owner = Owner()
+        self._turns: dict[str, Running] = {}  # by session
+        self._closing = False
+        self._heartbeat: asyncio.Task[None] | None = None
+
+    def get(self, session_id: str, turn_id: str) -> Running | None:
+        """This turn, when it runs here."""
+        running = self._turns.get(session_id)
+        return running if running is not None and running.runner.turn_id == turn_id else None
+
+    def interrupt(self, session_id: str, turn_id: str, reason: Reason) -> None:
+        """Ask this turn to end, when it runs here."""
+        running = self.get(session_id, turn_id)
+        if running is not None:
+            running.runner.interrupt.request(reason)
+
+    def owning(self, agent: LoadedAgent) -> Owning:
+        """What a turn that this process claims runs with."""
+        at = clock.instant()
+        return Owning(
+            agent.config.name,
+            (agent.config.hash, agent.config_text),
+            agent.model.name,
+            self._owner.text,
+            at + LEASE,
+            at,
+            is_alive,
+            self._new_id,
+            MOVES,
+            lambda given: check_inputs(agent.config.inputs, given),
+        )
+
+    def start(self, session_id: str, agent: LoadedAgent, claimed: Claimed) -> None:
+        """Run a claimed turn in a task of its own, after its claim has been told."""
+        feed, at = self._feeds.start(session_id), clock.instant()
+        seq = claimed.seq - len(claimed.log) - sum(len(log) for _, log in claimed.before)
+        for turn_id, log in (*claimed.before, (claimed.turn_id, claimed.log)):
+            seq += len(log)
+            feed.publish(turn_id, at, seq, list(log))
+        following = [agent]
+
+        def next_owning() -> Owning | None:
+            if self._closing:
+                return None
+            following[0] = self._agents.load(str(agent.config.path), {})
+            return self.owning(following[0])
+
+        runner = TurnRunner(self._store, self.cache, feed, agent, claimed, session_id, self._new_id, next_owning)
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(self._run(session_id, runner, following), name=f"agentflow turn {claimed.turn_id}")
+        self._turns[session_id] = Running(claimed.key, runner, task)
+        task.add_done_callback(lambda ended: self._ended(session_id, claimed.turn_id, ended))
+        if self._heartbeat is None or self._heartbeat.done():
+            self._heartbeat = loop.create_task(self._beat())
+
+    async def _run(self, session_id: str, runner: TurnRunner, following: list[LoadedAgent]) -> TurnResult:
+        outcome = await runner.run()
+        if outcome.started is not None:
+            self.start(session_id, following[0], outcome.started)
+        return outcome.result
+
+    def _ended(self, session_id: str, turn_id: str, task: asyncio.Task[TurnResult]) -> None:
+        """Also for a task that was cancelled before it began. A failure is told to whoever waits, and to the log."""
+        if task.cancelled() or task.exception() is not None:
+            self._owner.lost(turn_id)
+            if not task.cancelled():
+                _log.error("%s ended without a result: %s", task.get_name(), task.exception())
+        if self._turns[session_id].task is task:  # the next turn may have begun
+            del self._turns[session_id]
+            self._feeds.stop(session_id)
+
+    async def _beat(self) -> None:
+        """While turns run: renew their leases (T27) and hear of stops asked for elsewhere (T23)."""
+        loop = asyncio.get_running_loop()
+        renewed = loop.time()
+        while self._turns:
+            await asyncio.sleep(POLL_SECS)
+            keys = [running.session_key for running in self._turns.values()]
+            try:
+                asked = await self._store.stops(keys)
+                for running in self._turns.values():
+                    if running.runner.turn_id in asked:
+                        running.runner.interrupt.request("stop")
+                if loop.time() - renewed >= RENEW_SECS:
+                    await self._store.renew(keys, self._owner.text, clock.instant() + LEASE)
+                    renewed = loop.time()
+            except StoreError as error:
+                _log.warning("leases could not be renewed, trying again: %s", error)
+
+    async def close(self) -> None:
+        """End what runs here; queues stay as they are (C21)."""
+        self._closing = True
+        tasks = [running.task for running in self._turns.values()]
+        for running in self._turns.values():
+            running.runner.interrupt.request("closing")
+        if tasks:
+            await asyncio.wait(tasks, timeout=_CLOSE_SECS)
+        if self._heartbeat is not None:
+            self._heartbeat.cancel()
+        self._owner.close()
