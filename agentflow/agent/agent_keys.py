@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from agentflow.agent.context_keys import ContextKeys, interface_name
 from agentflow.agent.cross_checks import agent_complaints, tool_name
 from agentflow.agent.inputs import misfit
 from agentflow.agent.keys import Complaint, Items, Keys, Named, Verbatim, complain
@@ -134,12 +135,32 @@ def _switched(value: Any) -> Any:
     return ({} if value else None) if isinstance(value, bool) else value
 
 
+def _interface_named(reference: str | None) -> str | None:
+    return None if reference is None else interface_name(reference)
+
+
 class Settings(Keys):
     """How turns run. For every limit 0 means none, unless said otherwise."""
 
     lean_history: bool = Field(
         default=True,
         description="Send the tool calls and results of the running turn only; earlier turns as their texts.",
+    )
+    compaction_threshold_fraction: float = Field(
+        default=0,
+        ge=0,
+        le=1,
+        description="Summarize the older conversation at the start of a turn once the last model call read this part "
+        "of the window; 0: off.",
+    )
+    compaction_context_window_tokens: int = Field(
+        default=0, ge=0, description="The model's context window in tokens, for compaction; 0: off."
+    )
+    compaction_keep_recent_messages: int = Field(
+        default=30, ge=0, description="How many messages before the new one a compaction keeps word for word, at least."
+    )
+    compaction_interface: Annotated[str | None, AfterValidator(_interface_named)] = Field(
+        default=None, min_length=1, description="The interface that writes the summary; unset: main."
     )
     memory: bool = Field(default=False, description="Reserved: accepted, without effect.")
     observability: bool = Field(
@@ -154,6 +175,10 @@ class Settings(Keys):
     )
     max_consecutive_tool_errors: int = Field(default=5, ge=0, description="Failed tool calls in a row.")
     max_repeated_calls: int = Field(default=5, ge=0, description="Calls with the same name and arguments in a row.")
+    max_continuations: int = Field(
+        default=3, ge=0, le=8, description="How often step_end hooks can make a step go on; 0: never."
+    )
+    max_subagent_depth: int = Field(default=3, ge=0, description="How deep sub-agents may call sub-agents.")
     turn_timeout_secs: float = Field(
         default=600, ge=0, description="Seconds a turn may run, paused time not counted; then it fails."
     )
@@ -178,6 +203,46 @@ class Settings(Keys):
     )
 
 
+class SkillEntry(Keys):
+    """A skill: a markdown file with front matter. The path of the file alone is enough."""
+
+    short: ClassVar[str | None] = "file"
+
+    file: str = Field(min_length=1, description="The markdown file; its front matter has name and description.")
+    inline: bool = Field(default=False, description="Put the whole skill into the prompt instead of listing it.")
+
+
+class ReferenceEntry(Keys):
+    """A text that the model can read when it needs it."""
+
+    name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$", description="What the model calls it.")
+    description: str = Field(default="", description="What is in it.")
+    file: str = Field(min_length=1, description="The text file.")
+
+
+class HookEntry(Keys):
+    """A flow that is called at a point of each turn. The name of the flow alone is enough."""
+
+    short: ClassVar[str | None] = "flow"
+
+    flow: str = Field(min_length=1, description="The flow: its name, or FILE:NAME, found like a tool's.")
+    on_error: Literal["fail", "ignore"] = Field(
+        default="fail", description="When it raises or takes too long: fail the turn, or go on without it."
+    )
+    timeout_secs: float = Field(default=60, ge=0, description="Seconds it may take; 0: no limit.")
+
+
+class Hooks(Keys):
+    """Flows called at the points of a turn, in the order listed."""
+
+    step_start: Items[HookEntry] = Field(default=(), description="Once per step, before the model sees the message.")
+    step_end: Items[HookEntry] = Field(default=(), description="Before the answer counts as final.")
+    pre_model: Items[HookEntry] = Field(default=(), description="Before each model call; may change the request.")
+    post_model: Items[HookEntry] = Field(default=(), description="After each reply; may change it.")
+    pre_tool: Items[HookEntry] = Field(default=(), description="Before each tool call; may deny it or change it.")
+    post_tool: Items[HookEntry] = Field(default=(), description="After each tool call; may replace the result.")
+
+
 class AgentKeys(Keys):
     """One agent."""
 
@@ -194,12 +259,23 @@ class AgentKeys(Keys):
     prompt: str = Field(
         default="", description="The system prompt, a jinja2 template: inputs, vars, session, today. $$ is a plain $."
     )
+    skills: Items[SkillEntry] = Field(
+        default=(), description="Skills: markdown files, listed in the prompt and read with read_skill."
+    )
+    references: Items[ReferenceEntry] = Field(
+        default=(), description="Texts, listed in the prompt and read with read_reference."
+    )
+    sub_agents: Items[str] = Field(
+        default=(), description="Agents this one can give work to, by name or path (task, delegate)."
+    )
     planning: Annotated[Planning | None, BeforeValidator(_switched, json_schema_input_type=bool | Planning | None)] = (
         Field(default=None, description="Whether the agent keeps a todo list (write_todos): true, false, or keys.")
     )
     response_guidelines: Items[str] = Field(default=(), description="How to answer; listed after the prompt.")
     constraints: Items[str] = Field(default=(), description="What never to do; listed last.")
     tools: Items[ToolEntry] = Field(default=(), description="Tools of the agent: flows by name, or with options.")
+    hooks: Hooks = Field(default=Hooks(), description="Flows called at the points of a turn.")
+    context: ContextKeys = Field(default=ContextKeys(), description="Making room before the model's window is full.")
     settings: Settings = Field(default=Settings(), description="How turns run, and their limits.")
 
     @classmethod

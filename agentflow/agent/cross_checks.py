@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from agentflow.agent.context_checks import context_complaints
 from agentflow.agent.interfaces import MAIN, broken_reference
 from agentflow.agent.keys import Complaint, without_free_keys
 from agentflow.agent.prompt import template_complaints
@@ -19,6 +20,7 @@ def agent_complaints(data: Mapping[str, Any], shared: Mapping[str, str]) -> Iter
     yield from _main_interface(data, shared)
     yield from interface_complaints(data, shared)
     yield from _planner(data, shared)
+    yield from context_complaints(data, _interfaces(data, shared))
     yield from _templates(data)
     yield from _tools(data)
 
@@ -46,10 +48,14 @@ def _main_interface(data: Mapping[str, Any], shared: Mapping[str, str]) -> Itera
 def _planner(data: Mapping[str, Any], shared: Mapping[str, str]) -> Iterator[Complaint]:
     """The planner's interface must be there; the one of `model` is called main."""
     planner = _mapping(data, "planning").get("planner")
-    main = {MAIN: ""} if "model" in data else {}
-    known = {**shared, **dict.fromkeys(_mapping(data, "interfaces"), ""), **main, **_models(data)}
-    if isinstance(planner, str) and (reason := broken_reference(known, planner, "")):
+    if isinstance(planner, str) and (reason := broken_reference(_interfaces(data, shared), planner, "")):
         yield Complaint(reason, ("planning", "planner"))
+
+
+def _interfaces(data: Mapping[str, Any], shared: Mapping[str, str]) -> dict[str, str]:
+    """The model strings of all interfaces by name, where they are known."""
+    main = {MAIN: ""} if "model" in data else {}
+    return {**shared, **dict.fromkeys(_mapping(data, "interfaces"), ""), **main, **_models(data)}
 
 
 def _templates(data: Mapping[str, Any]) -> Iterator[Complaint]:

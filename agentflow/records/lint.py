@@ -17,6 +17,9 @@ from agentflow.tools.flows import FlowLibrary
 from agentflow.tools.tool import tool_of
 
 
+_OF_SUMMARIES = ("prompt", "llm", "model")
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """Errors keep an agent from running, warnings do not; each reads `path:line:col: key: sentence`."""
@@ -96,3 +99,15 @@ def _warnings(config: AgentConfig) -> Iterator[Problem]:
         yield config.problem(
             ("settings", "llm_timeout_secs"), f"never binds: turn_timeout_secs ({turn:g}) is over before it"
         )
+    yield from _context_warnings(config)
+
+
+def _context_warnings(config: AgentConfig) -> Iterator[Problem]:
+    window = config.context.window
+    for index, strategy in enumerate(config.context.strategy):
+        if strategy.use == "summarize" and not (window or strategy.idle_secs is not None or strategy.over_tokens):
+            yield config.problem(
+                ("context", "strategy", index), "applies only when the provider refuses a call: no window, no size"
+            )
+        elif strategy.use == "reset" and (given := [key for key in _OF_SUMMARIES if getattr(strategy, key)]):
+            yield config.problem(("context", "strategy", index, given[0]), "has no effect: a reset writes no summary")
