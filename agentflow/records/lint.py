@@ -16,7 +16,6 @@ from agentflow.models.scripted_model import PREFIX, ScriptedModel
 from agentflow.tools.flows import FlowLibrary
 from agentflow.tools.tool import tool_of
 
-
 _OF_SUMMARIES = ("prompt", "llm", "model")
 
 
