@@ -11,13 +11,16 @@ from typing import Any, TypeVar
 from agentflow import clock
 from agentflow.agent.config import AgentConfig, Interface
 from agentflow.agent.keys import plain
+from agentflow.agent.material import Material, material_files, read_material
 from agentflow.agent.project import AGENTS, NAME, PROJECT_FILE, Project
 from agentflow.agent.prompt import system_prompt
 from agentflow.errors import InvalidConfig
 from agentflow.models.protocol import Model
 from agentflow.models.scripted_model import PREFIX, ScriptedModel
 from agentflow.store.rows import dumps
+from agentflow.tools.delegation import sub_agent_tools
 from agentflow.tools.flows import Flow, FlowLibrary, make_flow
+from agentflow.tools.materials import material_tools
 from agentflow.tools.tool import ASK_USER_TOOL, WRITE_TODOS_TOOL, Tool, tool_of
 from agentflow.turn.loaded import LoadedAgent
 
@@ -44,17 +47,19 @@ class Agents:
         self._open_model = open_model
         self._scope = scope
         self._models: dict[tuple[str, Path], Model] = {}
-        self._loaded: dict[Path, tuple[object, LoadedAgent]] = {}  # with the version of the flow files it was made of
+        self._loaded: dict[Path, tuple[object, LoadedAgent]] = {}  # with the version of the files it was made of
 
     def load(self, reference: str, limits: Mapping[str, Any]) -> LoadedAgent:
         """The agent of a name or path as its files are now, its settings changed by `limits` for one turn.
 
         Raises `AgentNotFound`, `InvalidConfig`, and `InvalidInput` for limits that cannot be.
         """
-        config, version = self._read(reference), self._library.version()
+        config = self._read(reference)
+        children = [self._read(_reference(config, name)) for name in config.sub_agents]
+        version = (self._library.version(), *map(id, children), *map(_signature, material_files(config)))
         known, loaded = self._loaded.get(config.path, (None, None))
         if loaded is None or loaded.config is not config or known != version:
-            loaded = self._make(config, self._flows_of(config))
+            loaded = self._make(config, self._flows_of(config), children)
             self._loaded[config.path] = version, loaded
         return replace(loaded, config=config.with_settings(limits)) if limits else loaded
 
@@ -74,7 +79,9 @@ class Agents:
         except InvalidConfig as error:
             raise config.invalid(("tools", index), error.message) from error
 
-    def _make(self, config: AgentConfig, flows: Sequence[Flow]) -> LoadedAgent:
+    def _make(self, config: AgentConfig, flows: Sequence[Flow], children: Sequence[AgentConfig]) -> LoadedAgent:
+        material = read_material(config, [(child.name, child.description) for child in children])
+        limit = config.settings.tool_result_max_chars
         tools: dict[str, Tool] = {}
         for entry, flow in zip(config.tools, flows, strict=True):
             tools[entry.name] = tool_of(
@@ -86,9 +93,15 @@ class Agents:
             )
         if config.planning is not None:
             tools[WRITE_TODOS_TOOL.name] = WRITE_TODOS_TOOL
-        tools[ASK_USER_TOOL.name] = ASK_USER_TOOL
+        for tool in (
+            *material_tools(material, limit),
+            *sub_agent_tools([child.name for child in children], limit),
+            ASK_USER_TOOL,
+        ):
+            tools[tool.name] = tool
         models = {name: self._model(interface, config) for name, interface in config.interfaces.items()}
-        return LoadedAgent(config, tools, models, _prompt_of(config))
+        sub_agents = {child.name: str(child.path) for child in children}
+        return LoadedAgent(config, tools, models, _prompt_of(config, material), material, sub_agents)
 
     def _model(self, interface: Interface, config: AgentConfig) -> Model:
         """One adapter per interface and folder, so that connections and scripts are shared by turns."""
@@ -98,6 +111,19 @@ class Agents:
             own = self._open_model(interface, config.folder) if self._open_model is not None else None
             self._models[key] = own or open_model(interface, config.folder, timeout, self._scope)
         return self._models[key]
+
+
+def _reference(config: AgentConfig, sub_agent: str) -> str:
+    """A name stays one; a relative path starts at the folder of the file it stands in."""
+    return sub_agent if NAME.match(sub_agent) else str(config.folder / sub_agent)
+
+
+def _signature(path: Path) -> tuple[int, int] | None:
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_size
 
 
 def open_model(interface: Interface, folder: Path, timeout_secs: float, scope: str) -> Model:
@@ -127,9 +153,10 @@ def _given(value: T | None, otherwise: T) -> T:
     return otherwise if value is None else value
 
 
-def _prompt_of(config: AgentConfig) -> Callable[..., str]:
+def _prompt_of(config: AgentConfig, material: Material) -> Callable[..., str]:
     def render(inputs: Mapping[str, Any], variables: Mapping[str, Any], session: Mapping[str, Any]) -> str:
-        return system_prompt(config, inputs=inputs, vars=variables, session=session, today=clock.now().date())
+        today = clock.now().date()
+        return system_prompt(config, material, inputs=inputs, vars=variables, session=session, today=today)
 
     return render
 

@@ -12,6 +12,7 @@ from datetime import date
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
+from agentflow.agent.material import NO_MATERIAL, Material, Skill
 from agentflow.agent.problems import Path, did_you_mean
 
 if TYPE_CHECKING:
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
 
 VARIABLES = ("inputs", "vars", "session", "today")
 
+SKILLS = "Read a skill with read_skill before you do what it is about."
+SUB_AGENTS = (
+    "Give a sub-agent a piece of work with task: it answers to you. Hand the whole conversation over with delegate: "
+    "its answer goes to the user and ends your turn."
+)
+REFERENCES = "Read a reference with read_reference when you need what is in it."
 PLANNING = """# Planning
 For work of several steps keep a todo list with write_todos: write it before you start, mark an item in_progress when
 you begin it and completed as soon as it is done, and change the list when the work turns out differently."""
@@ -33,9 +40,16 @@ _RANDOM_GLOBALS, _RANDOM_FILTERS = ("lipsum",), ("random",)
 
 
 def system_prompt(
-    config: AgentConfig, *, inputs: Mapping[str, Any], vars: Mapping[str, Any], session: Mapping[str, Any], today: date
+    config: AgentConfig,
+    material: Material = NO_MATERIAL,
+    *,
+    inputs: Mapping[str, Any],
+    vars: Mapping[str, Any],
+    session: Mapping[str, Any],
+    today: date,
 ) -> str:
-    """The system prompt of one step, its sections in order: prompt, planning, response guidelines, constraints (A1).
+    """The system prompt of one step, its sections in the order of A1: prompt, skills, sub-agents, references,
+    planning, response guidelines, constraints.
 
     `inputs` has every declared input, None for one without a value, which renders as nothing. Raises `InvalidConfig`
     with the place of the template that could not be rendered.
@@ -43,11 +57,25 @@ def system_prompt(
     variables = dict(zip(VARIABLES, (inputs, vars, session, today), strict=True))
     sections = [
         _render(config, ("prompt",), config.prompt, variables).strip("\n"),
+        _skills(material.skills),
+        _catalog("Sub-agents", SUB_AGENTS, material.sub_agents),
+        _catalog("References", REFERENCES, [(each.name, each.description) for each in material.references]),
         PLANNING if config.planning is not None else "",
         _list_section(config, "response_guidelines", "Response guidelines", config.response_guidelines, variables),
         _list_section(config, "constraints", "Constraints", config.constraints, variables),
     ]
     return "\n\n".join(section for section in sections if section)
+
+
+def _skills(skills: Sequence[Skill]) -> str:
+    listed = _catalog("Skills", SKILLS, [(each.name, each.description) for each in skills if not each.inline])
+    inline = [f"# Skill: {each.name}\n{each.body}" for each in skills if each.inline]
+    return "\n\n".join(section for section in (listed, *inline) if section)
+
+
+def _catalog(title: str, how: str, entries: Sequence[tuple[str, str]]) -> str:
+    lines = [f"- {name}: {description}" if description else f"- {name}" for name, description in entries]
+    return "\n".join([f"# {title}", how, *lines]) if lines else ""
 
 
 def template_complaints(text: str, inputs: Collection[str] | None) -> list[tuple[int, str]]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from agentflow.agent.config import AgentConfig
+from agentflow.agent.material import NO_MATERIAL, Material
 from agentflow.models.protocol import Model
 from agentflow.store.rows import dumps
 from agentflow.tools.tool import Tool, tool_schemas
@@ -20,16 +21,34 @@ RenderPrompt = Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]
 
 @dataclass(frozen=True)
 class LoadedAgent:
-    """Made once for a configuration and shared by its turns. `models` are by interface name, `main` always there."""
+    """Made once for a configuration and shared by its turns. `models` are by interface name, `main` always there.
+
+    `sub_agents` are the names it may call, each with the reference it is loaded by (T34).
+    """
 
     config: AgentConfig
     tools: Mapping[str, Tool]
     models: Mapping[str, Model]
     render_prompt: RenderPrompt
+    material: Material = NO_MATERIAL
+    sub_agents: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def model(self) -> Model:
         return self.models["main"]
+
+    @property
+    def planner(self) -> Model | None:
+        """The model that plans each turn before its first call, if one does (T33)."""
+        planning = self.config.planning
+        if planning is None or planning.planner is None:
+            return None
+        return self.models[planning.planner.removeprefix("llm://")]
+
+    @property
+    def first_call(self) -> str | None:
+        """The model of a step's first call, null when something comes before that, so that a claim cannot tell (T11)."""
+        return self.model.name if self.planner is None else None
 
     @cached_property
     def schemas(self) -> list[dict[str, Any]]:
