@@ -12,8 +12,8 @@ from agentflow.store.transaction import Tx
 
 _OF_THE_TURN = ("message", "execution", "llm_call", "tool_call", "todo_list")
 _BLANKED = (
-    "UPDATE turn SET request = NULL, input = NULL, output = NULL, cache_read = NULL, cache_write = NULL, cost = NULL "
-    "WHERE session_key = ? AND number = ?",
+    "UPDATE turn SET request = NULL, plan = NULL, input = NULL, output = NULL, cache_read = NULL, "
+    "cache_write = NULL, cost = NULL WHERE session_key = ? AND number = ?",
     "UPDATE step SET user_message_id = NULL, answer_id = NULL, answer_chars = NULL, first_token_ms = NULL "
     "WHERE session_key = ? AND turn = ?",
 )

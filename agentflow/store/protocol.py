@@ -161,6 +161,27 @@ class Stopped:
 
 
 @dataclass(frozen=True, slots=True)
+class MoveHead:
+    """Move a session's head to a message, which may be named by an alias (C2)."""
+
+    session_id: str
+    message_id: str
+    at: Instant
+    alive: Alive
+    new_id: NewId
+    moves: Moves
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """Where the head stands; `moved` is false when it stood there already. `after_seq` is what the log had before."""
+
+    head_id: str
+    moved: bool
+    after_seq: int
+
+
+@dataclass(frozen=True, slots=True)
 class Append:
     """One commit of a running turn: rows, log entries, and where the path ends after it."""
 
@@ -269,6 +290,25 @@ class StepRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class TodoRecord:
+    """One version of an execution's todo list; `items` are `{content, status}`."""
+
+    turn: int
+    execution: int
+    number: int
+    items: Sequence[dict[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What a turn has planned so far. `begun`: it has made a main call, so that its planning is over."""
+
+    plan: str | None
+    begun: bool
+    todos: TodoRecord | None
+
+
+@dataclass(frozen=True, slots=True)
 class NodeRecord:
     """A node of the tree as `tree` returns it."""
 
@@ -294,6 +334,16 @@ class Store(Protocol):
     async def claim(self, request: Claim) -> Claimed | Replayed | Queued: ...
 
     async def stop(self, request: Stop) -> Stopped: ...
+
+    async def move_head(self, request: MoveHead) -> Moved: ...
+
+    async def left_queues(self) -> list[tuple[str, str]]:
+        """`(session id, agent)` of the sessions in which turns wait (C21)."""
+        ...
+
+    async def take_up(self, session_id: str, owning: Owning) -> Claimed | None:
+        """Start the first turn that waits, when nothing runs and no question is open (C21)."""
+        ...
 
     async def append(self, write: Append) -> Appended: ...
 
@@ -325,6 +375,14 @@ class Store(Protocol):
 
     async def waits(self, key: int, turn_id: str) -> bool:
         """Whether the turn is in the queue."""
+        ...
+
+    async def planned(self, key: int, turn: int, execution: int) -> Planned:
+        """What a step that resumes the turn has to know of the steps before (T32, T33)."""
+        ...
+
+    async def todos(self, key: int) -> TodoRecord | None:
+        """The list that clients were told of last, null when there is none or it was dropped (T32)."""
         ...
 
     async def tree(self, key: int) -> Tree: ...

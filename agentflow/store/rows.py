@@ -164,6 +164,13 @@ class EndTurn(NamedTuple):
     from_state: str
 
 
+class PlanTurn(NamedTuple):
+    """What the turn's planner wrote (T33)."""
+
+    plan: str
+    number: int
+
+
 class EndStep(NamedTuple):
     state: str
     completed_at: int
@@ -251,6 +258,7 @@ Row = (
     | InsertBlob
     | MoveTurn
     | EndTurn
+    | PlanTurn
     | EndStep
     | MoveExecution
     | EndLlmCall
@@ -280,6 +288,7 @@ KEPT_WHEN_PRESENT = frozenset({InsertBlob})
 UPDATES: dict[type[Any], tuple[str, tuple[str, ...]]] = {
     MoveTurn: ("turn", ("number", "from_state")),
     EndTurn: ("turn", ("number", "from_state")),
+    PlanTurn: ("turn", ("number",)),
     EndStep: ("step", ("number",)),
     MoveExecution: ("execution", ("number",)),
     EndLlmCall: ("llm_call", ("id",)),

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from agentflow.clock import Instant
 from agentflow.conversation.tree import Place
 from agentflow.events import Event
-from agentflow.store import appends, event_log, message_reads, reads
-from agentflow.store.claim import claim
+from agentflow.store import appends, event_log, message_reads, planning_reads, reads
+from agentflow.store.claim import claim, take_up
 from agentflow.store.database import Database, open_database
+from agentflow.store.moving import move_head
 from agentflow.store.protocol import (
     Alive,
     Append,
@@ -17,13 +18,18 @@ from agentflow.store.protocol import (
     Claim,
     Claimed,
     End,
+    Moved,
+    MoveHead,
+    Owning,
     PathEntry,
+    Planned,
     Queued,
     Replayed,
     SessionRecord,
     StepRecord,
     Stop,
     Stopped,
+    TodoRecord,
     Tree,
 )
 from agentflow.store.reader import Reader
@@ -55,6 +61,15 @@ class SqlStore:
     async def stop(self, request: Stop) -> Stopped:
         return await self._writer.run(lambda tx: stop(tx, request), request.session_id)
 
+    async def move_head(self, request: MoveHead) -> Moved:
+        return await self._writer.run(lambda tx: move_head(tx, request), request.session_id)
+
+    async def left_queues(self) -> list[tuple[str, str]]:
+        return await self._reader.run(reads.left_queues)
+
+    async def take_up(self, session_id: str, owning: Owning) -> Claimed | None:
+        return await self._writer.run(lambda tx: take_up(tx, session_id, owning), session_id)
+
     async def append(self, write: Append) -> Appended:
         return await self._writer.run(lambda tx: appends.append(tx, write), write.session_key)
 
@@ -85,6 +100,12 @@ class SqlStore:
 
     async def steps(self, key: int) -> list[StepRecord]:
         return await self._reader.run(lambda tx: reads.steps(tx, key))
+
+    async def planned(self, key: int, turn: int, execution: int) -> Planned:
+        return await self._reader.run(lambda tx: planning_reads.planned(tx, key, turn, execution))
+
+    async def todos(self, key: int) -> TodoRecord | None:
+        return await self._reader.run(lambda tx: planning_reads.shown(tx, key))
 
     async def tree(self, key: int) -> Tree:
         return await self._reader.run(lambda tx: message_reads.tree(tx, key))

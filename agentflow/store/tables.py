@@ -101,6 +101,7 @@ class Turn(Base, table=True):
     created_at: int = Field(sa_type=BigInteger)
     ended_at: int | None = _at()
     request: str | None = _text()
+    plan: str | None = _text()
     after_seq: int = 0
     error: str | None = _text()
     limit_name: str | None = _text()

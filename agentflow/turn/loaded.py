@@ -47,7 +47,7 @@ class LoadedAgent:
 
     @property
     def first_call(self) -> str | None:
-        """The model of a step's first call, null when something comes before that, so that a claim cannot tell (T11)."""
+        """The model of a step's first call, null when something comes before it: then no claim records the call (T11)."""
         return self.model.name if self.planner is None else None
 
     @cached_property

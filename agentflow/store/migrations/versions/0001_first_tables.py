@@ -82,8 +82,8 @@ _TABLES = {
     "turn": _Table(
         "number",
         "number int, id text, state text, config_hash text, created_at instant, ended_at instant?, request text?, "
-        "after_seq int, error text?, limit_name text?, input int?, output int?, cache_read int?, cache_write int?, "
-        "cost text?",
+        "plan text?, after_seq int, error text?, limit_name text?, input int?, output int?, cache_read int?, "
+        "cache_write int?, cost text?",
         has_id=True,
     ),
 }  # fmt: skip
