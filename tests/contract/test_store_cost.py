@@ -36,7 +36,9 @@ async def a_turn(book: Book) -> Turn:
     for at, row in enumerate(written):
         if isinstance(row, rows.InsertMessage):
             written[at] = row._replace(id=f"{row.id}-{turn.number}", depth=depth + row.depth)
-        if isinstance(row, rows.EndStep):
+        elif isinstance(row, rows.InsertLlmCall | rows.EndLlmCall):
+            written[at] = row._replace(id=f"{row.id}-{turn.number}")
+        elif isinstance(row, rows.EndStep):
             written[at] = row._replace(answer_id=f"z-{turn.number}")
     await book.end(turn, written, log)
     return turn
