@@ -79,7 +79,7 @@ class RunningTurns:
         return Owning(
             agent.config.name,
             (agent.config.hash, agent.config_text),
-            agent.model.name,
+            agent.first_call,
             self._owner.text,
             at + LEASE,
             at,
@@ -87,6 +87,7 @@ class RunningTurns:
             self._new_id,
             MOVES,
             lambda given: check_inputs(agent.config.inputs, given),
+            planning=agent.config.planning is not None,
         )
 
     def start(self, session_id: str, agent: LoadedAgent, claimed: Claimed) -> None:

@@ -29,7 +29,7 @@ from agentflow.turn.decisions import Pause, RunTools
 from agentflow.turn.execution import Execution
 from agentflow.turn.side_call import SideCall, ask_aside
 from agentflow.turn.surroundings import Surroundings
-from agentflow.turn.todos import keep
+from agentflow.turn.todos import keep, restore
 from agentflow.turn.tool_batch import ToolBatch
 
 PLANNER_PROMPT = """You plan; somebody else does the work. Read the conversation and write the plan for answering the \
@@ -49,17 +49,34 @@ _log = logging.getLogger("agentflow.turn")
 class Planner:
     """Plans one turn of an execution. `asked` holds the questions of a pause."""
 
-    def __init__(self, turn: Surroundings, execution: Execution, model: Model) -> None:
+    def __init__(self, turn: Surroundings, execution: Execution) -> None:
         self.asked: tuple[Question, ...] = ()
         self._turn = turn
         self._execution = execution
-        self._model = model
 
     async def run(self) -> Pause | None:
-        """Plan, and stage the plan; a pause when the planner asks the user first. Raises `Interrupted`."""
+        """Have plan and todos of the turn ready for its next main call; a pause when the planner asks the user first.
+
+        A new turn is planned, a resumed one has back what it had, and goes on planning when that is what was asked
+        about. Raises `Interrupted`.
+        """
+        agent, claimed, execution = self._execution.agent, self._turn.claimed, self._execution
+        if agent.config.planning is None:
+            return None
+        if claimed.resumed:
+            planned = await self._turn.store.planned(claimed.key, claimed.turn, execution.number)
+            if planned.todos is not None:
+                restore(execution, planned.todos.number, planned.todos.items)
+            if planned.plan is not None:
+                give(execution, planned.plan)
+            if planned.begun or planned.plan is not None:
+                return None
+        return None if agent.planner is None else await self._plan(agent.planner)
+
+    async def _plan(self, model: Model) -> Pause | None:
         for _ in range(_ROUNDS):
             try:
-                call_id, reply = await self._call()
+                call_id, reply = await self._call(model)
             except ModelError as error:
                 _log.warning("turn %s goes on without a plan: %s", self._turn.claimed.turn_id, error)
                 return None
@@ -67,15 +84,15 @@ class Planner:
                 if reply.text.strip() and reply.finish_reason != "length":
                     adopt(self._execution, reply.text.strip())
                 return None
-            paused = await self._answer_calls(call_id, reply)
+            paused = self._answer_calls(call_id, reply, model)
             if paused is not None:
                 return paused
         _log.warning("turn %s goes on without a plan: its planner wrote none", self._turn.claimed.turn_id)
         return None
 
-    async def _call(self) -> tuple[str, Reply]:
+    async def _call(self, model: Model) -> tuple[str, Reply]:
         call_id, prompt = self._turn.new_id(), self._prompt()
-        call = SideCall(call_id, "planner", self._model, self._request(prompt), prompt, _SCHEMAS, _SCHEMAS_TEXT)
+        call = SideCall(call_id, "planner", model, self._request(prompt, model), prompt, _SCHEMAS, _SCHEMAS_TEXT)
         return call_id, await ask_aside(self._turn, self._execution, call)
 
     def _prompt(self) -> str:
@@ -85,18 +102,18 @@ class Planner:
             sections.append("# The agent's instructions\n" + self._execution.prompt)
         return "\n\n".join(sections)
 
-    def _request(self, prompt: str) -> BuiltRequest:
+    def _request(self, prompt: str, model: Model) -> BuiltRequest:
         """The step as the agent reads it, with what this model gave of its own in it (T15)."""
         execution, current = self._execution, History()
-        current.extend(execution.messages, model=self._model.name)
+        current.extend(execution.messages, model=model.name)
         return build_request(prompt, execution.earlier, execution.step_texts, current, len(_SCHEMAS_TEXT))
 
-    async def _answer_calls(self, call_id: str, reply: Reply) -> Pause | None:
+    def _answer_calls(self, call_id: str, reply: Reply, model: Model) -> Pause | None:
         """Record a reply that calls tools: the first `ask_user` pauses the turn, all else gets an error result."""
         earlier, current = self._execution.earlier.call_ids, self._execution.current.call_ids
         taken = {call.id for call in reply.tool_calls if call.id and (call.id in earlier or call.id in current)}
         calls = settle_calls(reply.tool_calls, taken, self._turn.new_id)
-        provider = {"model": self._model.name, **reply.provider} if reply.provider else None
+        provider = {"model": model.name, **reply.provider} if reply.provider else None
         message = Message(call_id, "assistant", reply.text.strip() or None, calls, provider=provider)
         self._execution.record(message)
         batch = ToolBatch(self._execution, _plan(calls), _not_run, self._turn.new_id)

@@ -29,6 +29,7 @@ from agentflow.turn.journal import Journal
 from agentflow.turn.loaded import LoadedAgent
 from agentflow.turn.loop import Ended, Loop
 from agentflow.turn.machine import LiveTurn
+from agentflow.turn.planner import Planner
 from agentflow.turn.result import TurnResult
 from agentflow.turn.stop import Interrupt, Interrupted
 from agentflow.turn.surroundings import Surroundings
@@ -150,9 +151,11 @@ class TurnRunner:
             execution.prompt = self._agent.render_prompt(self._claimed.inputs, {}, session)
             if self._claimed.answer is not None:
                 return ending.answered(self._claimed.answer)
+            planner = Planner(self._surroundings, execution)
+            if (paused := await planner.run()) is not None:
+                return self._ending(execution, paused, planner.asked)
             loop = Loop(self._surroundings, execution)
-            call_id = self._claimed.call_id or self._new_id()
-            ended = await loop.run(call_id, ask_user.refused_limit(self._claimed))
+            ended = await loop.run(await self._first_call(execution), ask_user.refused_limit(self._claimed))
             return self._ending(execution, ended, loop.asked)
         except Interrupted as interrupted:
             if interrupted.reason != "timeout":
@@ -167,6 +170,15 @@ class TurnRunner:
             _log.exception("turn %s failed inside agentflow", self.turn_id)
             internal = InternalError(f"agentflow failed: {type(error).__name__}: {error}")
             return ending.fail(execution, internal, None, self._new_id)
+
+    async def _first_call(self, execution: Execution) -> str:
+        """The first model call, recorded as requested by the claim, or now when something came before it (T11)."""
+        if self._claimed.call_id is not None:
+            return self._claimed.call_id
+        call_id = self._new_id()
+        execution.request_call(call_id)
+        await execution.commit()
+        return call_id
 
     def _ending(self, execution: Execution, decision: Ended, asked: tuple[Question, ...]) -> Ending:
         match decision:
