@@ -16,13 +16,13 @@ from typing import Any, Self
 from agentflow import clock
 from agentflow.agent.loader import AgentLoader
 from agentflow.clock import NewId
-from agentflow.conversation.inbox import Input, parse_input
-from agentflow.errors import InvalidConfig, InvalidInput, NoPendingQuestion, SessionNotFound
+from agentflow.conversation.inbox import HeadMove, Input, parse_input
+from agentflow.errors import AgentNotFound, InvalidConfig, InvalidInput, NoPendingQuestion, SessionNotFound
 from agentflow.events import Event
 from agentflow.loading import Agents, OpenModel, database_url
 from agentflow.reading import Reader
 from agentflow.running import MOVES, POLL_SECS, RunningTurns
-from agentflow.store.protocol import Claim, Queued, Replayed, Stop, Store
+from agentflow.store.protocol import Claim, Moved, MoveHead, Queued, Replayed, Stop, Store
 from agentflow.turn.feed import Feeds
 from agentflow.turn.loaded import LoadedAgent
 from agentflow.turn.owner import is_alive
@@ -36,11 +36,12 @@ _STOP_SECS = 5.0
 class Runtime:
     """A project's sessions, open for work. Make one with `Runtime.open`, as an async context manager."""
 
-    def __init__(self, store: Store, agents: Agents, new_id: NewId, environment: str) -> None:
+    def __init__(self, store: Store, agents: Agents, new_id: NewId, environment: str, drain: bool) -> None:
         self._store = store
         self._agents = agents
         self._new_id = new_id
         self._environment = environment
+        self._drains = drain
         feeds = Feeds()
         self._turns = RunningTurns(store, agents, feeds, new_id)
         self._claims: set[asyncio.Task[Receipt]] = set()
@@ -56,20 +57,22 @@ class Runtime:
         new_id: NewId = clock.uuid7,
         flows: Sequence[Callable[..., Any]] = (),
         open_model: OpenModel | None = None,
+        drain: bool = False,
     ) -> Self:
         """Open a project folder.
 
         `db` is a database URL or a file; otherwise `$AGENTFLOW_DB`, the project's `agentflow.yaml`, or a file of its
         own. `on_commit(n)` is called after the n-th commit, the door for crash tests. `flows` are Python functions
         that agents may name besides those in `workflows/`; `open_model(interface, folder)` may give a model of your
-        own, or null for the usual one. Raises `InvalidConfig`, `StoreError`.
+        own, or null for the usual one. With `drain` the queues that were left behind go on when the runtime is entered
+        (C21). Raises `InvalidConfig`, `StoreError`.
         """
         from agentflow.store.sql_store import SqlStore
 
         root, loader = _opened(project)
         url = database_url(root, loader.project, db)
         agents = Agents(loader.get, root, flows, open_model, url)
-        return cls(SqlStore.open(url, on_commit), agents, new_id, loader.project.keys.environment)
+        return cls(SqlStore.open(url, on_commit), agents, new_id, loader.project.keys.environment, drain)
 
     @staticmethod
     def upgrade(project: str | Path = ".", *, db: str | None = None) -> tuple[str, str]:
@@ -83,6 +86,8 @@ class Runtime:
         return upgrade(database_url(root, loader.project, db))
 
     async def __aenter__(self) -> Self:
+        if self._drains:
+            await self._take_up_queues()
         return self
 
     async def __aexit__(
@@ -105,10 +110,14 @@ class Runtime:
         """Hand in a client input; returns once its turn is recorded, before it has run.
 
         `limits` overrides the agent's limits for this turn. Raises `InvalidInput`, `AgentNotFound`, `InvalidConfig`,
-        `SessionAgentMismatch`, `TurnAlreadyActive` (C18, C19): then nothing was written.
+        `SessionAgentMismatch`, `TurnAlreadyActive` (C18, C19): then nothing was written. A `head.move` runs no turn,
+        its receipt has the turn id `""`; it raises what `checkout` raises.
         """
         request = parse_input(given)
         _check_session_id(session_id)
+        if isinstance(request, HeadMove):
+            moved = await self._move_head(session_id, request.message_id)
+            return Receipt(session_id, "", False, False, moved.after_seq)
         agent = await self._agent(session_id, request.agent_id, limits)
         claim = Claim(
             session_id=session_id,
@@ -205,6 +214,19 @@ class Runtime:
             await asyncio.sleep(POLL_SECS / 5)
         return True
 
+    async def checkout(self, session_id: str, message_id: str) -> dict[str, Any]:
+        """Move the head exactly to a message, whichever branch it is on; no turn runs (C2, C20).
+
+        Returns `{session_id, head_id, moved}`. Raises `SessionNotFound`, `MessageNotFound`, `TurnAlreadyActive`.
+        """
+        moved = await self._move_head(session_id, message_id)
+        return {"session_id": session_id, "head_id": moved.head_id, "moved": moved.moved}
+
+    async def _move_head(self, session_id: str, message_id: str) -> Moved:
+        return await self._store.move_head(
+            MoveHead(session_id, message_id, clock.instant(), is_alive, self._new_id, MOVES)
+        )
+
     async def result(self, session_id: str, turn_id: str) -> TurnResult:
         """The result of a turn, waiting while it runs, here or elsewhere."""
         running = self._turns.get(session_id, turn_id)
@@ -255,6 +277,18 @@ class Runtime:
         self._turns.cache.forget(session_id)
 
     # -- inside ----------------------------------------------------------------------------------------------------
+
+    async def _take_up_queues(self) -> None:
+        """Start the first waiting turn of every queue that nobody serves; the others follow by themselves (C21)."""
+        for session_id, name in await self._store.left_queues():
+            try:
+                agent = self._agents.load(name, {})
+            except (AgentNotFound, InvalidConfig) as error:
+                _log.warning("the queue of session %s stays as it is: %s", session_id, error)
+                continue
+            claimed = await self._store.take_up(session_id, self._turns.owning(agent))
+            if claimed is not None:
+                self._turns.start(session_id, agent, claimed)
 
     async def _agent(self, session_id: str, name: str | None, limits: Mapping[str, Any] | None) -> LoadedAgent:
         if name is None:

@@ -9,36 +9,26 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any
 
 from agentflow import events
-from agentflow.clock import SECOND
 from agentflow.conversation import view
 from agentflow.conversation.inbox import AskUserAnswer, ClientAppend, ClientMessage, ClientMessages, Input
 from agentflow.conversation.questions import format_answers
 from agentflow.conversation.repair import ABORTED_BY_USER
 from agentflow.conversation.tree import Place
-from agentflow.errors import (
-    AgentflowError,
-    InvalidInput,
-    NoPendingQuestion,
-    QuestionAlreadyAnswered,
-    SessionAgentMismatch,
-    TurnAlreadyActive,
-)
-from agentflow.message import ExecutionStatus, Message, ToolCallStatus
+from agentflow.errors import AgentflowError, InvalidInput, SessionAgentMismatch
+from agentflow.message import ExecutionStatus, Message, ToolCallStatus, TurnState
 from agentflow.store import rows
 from agentflow.store.closing import close_paused, head_id, repair, turn_usage
 from agentflow.store.known import KnownRows
 from agentflow.store.pending import Pending, pending_questions
 from agentflow.store.protocol import Claim, Claimed, Owning, Queued, Replayed
-from agentflow.store.queueing import enqueue, take_first, waiting
+from agentflow.store.queueing import end_waiting, enqueue, take_first, waiting
+from agentflow.store.refusals import refuse_answer, refuse_answered, refuse_busy
 from agentflow.store.rows import dumps
 from agentflow.store.transaction import Tx
 from agentflow.store.work import Work, message_at
-
-BUSY = "A request is already being processed for this session"
-ANSWERED = "The pending question has already been answered for this session"
 
 
 class QuestionExpired(AgentflowError):
@@ -56,13 +46,15 @@ def claim(tx: Tx, request: Claim) -> Claimed | Replayed | Queued:
         return replayed
     given = request.input
     waits, interrupts = bool(getattr(given, "queue", False)), bool(getattr(given, "interrupt", False))
-    if work.turn is not None and (running := _running(tx, work, request)) is not None:
+    if work.turn is not None and (running := _running(tx, work, request.owning)) is not None:
+        if isinstance(given, AskUserAnswer):
+            refuse_answered(tx, work.key, given.tool_call_id)
         if interrupts:
             work.stop_turn = running
             return replace(enqueue(tx, work, request, first=True), stopping=running)
         if waits:
             return enqueue(tx, work, request)
-        _refuse_busy(work, request, running)
+        refuse_busy(work, request.session_id, running, request.owning.at)
     started = _Start(tx, work, owning)
     started.repair_dead()
     started.expire_question()
@@ -78,12 +70,22 @@ def claim(tx: Tx, request: Claim) -> Claimed | Replayed | Queued:
 
 def start_first(tx: Tx, work: Work, owning: Owning) -> Claimed | None:
     """Start the first entry of an idle session's queue, unless the path waits for an answer (C21)."""
-    started = _Start(tx, work, owning)
-    if not work.queued or started.paused_here() is not None:
+    return _Start(tx, work, owning).first_waiting()
+
+
+def take_up(tx: Tx, session_id: str, owning: Owning) -> Claimed | None:
+    """Start the first entry of a queue that was left behind, once the turn of a dead owner is repaired (C21)."""
+    work = Work.locked(tx, session_id)
+    if work is None or (work.turn is not None and _running(tx, work, owning) is not None):
         return None
-    entry = take_first(tx, work)
-    begun = started.begin(entry, entry.turn_id or owning.new_id())
-    return begun if isinstance(begun, Claimed) else None
+    started = _Start(tx, work, owning)
+    started.repair_dead()
+    started.expire_question()
+    claimed = started.first_waiting()
+    if claimed is None:
+        work.release()
+        work.save(tx, owning.at)
+    return claimed
 
 
 def _refuse_other_agent(work: Work, request: Claim) -> None:
@@ -118,18 +120,10 @@ def _replayed(tx: Tx, work: Work, request: Claim) -> Replayed | Queued | None:
     return waiting(tx, work, request) if work.queued else None
 
 
-def _running(tx: Tx, work: Work, request: Claim) -> str | None:
+def _running(tx: Tx, work: Work, owning: Owning) -> str | None:
     """The id of the live turn that has the session."""
-    turn_id = str(tx.one("SELECT id FROM turn WHERE session_key = ? AND number = ?", work.key, work.turn)[0])
-    return turn_id if request.owning.alive(work.owner or "", work.lease_until or 0, turn_id) else None
-
-
-def _refuse_busy(work: Work, request: Claim, turn_id: str) -> NoReturn:
-    wait = max((work.lease_until or 0) - request.owning.at, 0) / SECOND
-    raise TurnAlreadyActive(
-        f"{BUSY}: turn {turn_id} of session {request.session_id!r} is running. Wait for it to end, or stop it.",
-        detail={"session_id": request.session_id, "turn_id": turn_id, "retry_after": round(wait, 3)},
-    )
+    turn_id = work.turn_id(tx)
+    return turn_id if owning.alive(work.owner or "", work.lease_until or 0, turn_id) else None
 
 
 class _Start:
@@ -141,12 +135,15 @@ class _Start:
         self.owning = owning
         self.pending = [] if work.created else pending_questions(tx, work.key)
         self.before: list[tuple[str, tuple[events.LogEntry, ...]]] = []
+        self.previous_ended_at = work.ended_at
+        self.previous_ended_at = work.ended_at
 
     def repair_dead(self) -> None:
         work, owning = self.work, self.owning
         if work.turn is None:
             return
         turn = work.turn
+        self.previous_ended_at = min(work.lease_until or owning.at, owning.at)  # its last sign of life
         turn_id = repair(self.tx, work, turn, owning.moves.repair, owning.at, owning.new_id)
         work.turn = None
         self._flush_before(turn_id, turn)
@@ -176,6 +173,21 @@ class _Start:
     def _flush_before(self, turn_id: str, turn: int) -> None:
         self.before.append((turn_id, tuple(self.work.flush(self.tx, turn, self.owning.at))))
 
+    def first_waiting(self) -> Claimed | None:
+        """Begin the first waiting turn that can begin; one whose input is refused by now has failed (C17, C24)."""
+        while self.work.queued and self.paused_here() is None:
+            entry = take_first(self.tx, self.work)
+            turn_id = entry.turn_id or self.owning.new_id()
+            try:
+                begun = self.begin(entry, turn_id)
+            except InvalidInput as error:
+                self._flush_before(turn_id, end_waiting(self.work, turn_id, TurnState.FAILED, self.owning.at, error))
+                self.work.save(self.tx, self.owning.at)
+                continue
+            if isinstance(begun, Claimed):
+                return begun
+        return None
+
     def paused_here(self) -> Pending | None:
         """The question the active path waits for (C6)."""
         return next((pending for pending in self.pending if pending.place == self.work.head), None)
@@ -190,7 +202,7 @@ class _Start:
             return self._new_turn(given, turn_id, merged)
         paused = next(p for p in self.pending if merged.cursor is not None and p.place == merged.cursor.place)
         if merged.answer is None:
-            return self._stay_paused(paused, merged)
+            return self._stay_paused(paused, merged, given.turn_id)
         self._move_head(merged)
         aliases = [message.id for message in merged.news]
         return self._resume(paused, merged.answer, given, turn_id, aliases)
@@ -207,9 +219,11 @@ class _Start:
             self.work.tell(events.plain(events.HEAD_MOVED, {"head_id": merged.cursor.id}))
         self.work.head = None if merged.cursor is None else merged.cursor.place
 
-    def _stay_paused(self, paused: Pending, merged: view.Merge) -> Replayed:
+    def _stay_paused(self, paused: Pending, merged: view.Merge, turn_id: str | None) -> Replayed:
         """A view that ends on a paused head finds its question there (C27)."""
         self._move_head(merged)
+        if turn_id is not None and turn_id != paused.turn_id:
+            self.work.rows.append(rows.InsertAlias("turn", turn_id, paused.turn_id))
         self.work.flush(self.tx, None, self.owning.at)
         self.work.save(self.tx, self.owning.at)
         return Replayed(paused.turn_id, paused.after_seq)
@@ -250,7 +264,7 @@ class _Start:
             answered=answer is not None,
         )
         forks = not messages and work.head is not None and not work.is_tip(self.tx)
-        return replace(claimed, answer=answer, forks=forks)
+        return replace(claimed, answer=answer, forks=forks, previous_ended_at=self.previous_ended_at)
 
     def _answer_there(self, merged: view.Merge, messages: tuple[Message, ...]) -> Message | None:
         """The assistant message the path ends in: there is nothing to answer (C13)."""
@@ -267,22 +281,10 @@ class _Start:
             self.work.tell(events.todo([], 0, 0))
 
     def _answer(self, given: AskUserAnswer, turn_id: str) -> Claimed:
-        found = self.tx.one(
-            "SELECT state FROM question WHERE session_key = ? AND call_id = ? ORDER BY turn DESC LIMIT 1",
-            self.work.key, given.tool_call_id,
-        )  # fmt: skip
         here = self.paused_here()
-        if here is not None and here.call_id == given.tool_call_id:
-            return self._resume(here, format_answers(here.asked(), given.answers), given, turn_id, [])
-        detail = {"tool_call_id": given.tool_call_id}
-        if found is None:
-            raise NoPendingQuestion(f"No question {given.tool_call_id!r} was asked in this session.", detail=detail)
-        if found[0] == "pending":
-            raise InvalidInput(
-                f"Question {given.tool_call_id!r} waits on another branch; `agentflow sessions checkout` goes there.",
-                detail=detail,
-            )
-        raise QuestionAlreadyAnswered(ANSWERED, detail=detail)
+        if here is None or here.call_id != given.tool_call_id:
+            refuse_answer(self.tx, self.work.key, given.tool_call_id)
+        return self._resume(here, format_answers(here.asked(), given.answers), given, turn_id, [])
 
     def _resume(self, paused: Pending, answer: str, given: Input, turn_id: str, aliases: list[str]) -> Claimed:
         """The answer becomes the call's result and the same turn goes on in a new step (T19, T20)."""

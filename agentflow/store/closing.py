@@ -52,6 +52,15 @@ def repair(tx: Tx, work: Work, turn: int, move: Move, at: Instant, new_id: NewId
     return left.turn_id
 
 
+def repair_and_release(tx: Tx, work: Work, move: Move, at: Instant, new_id: NewId) -> None:
+    """Close the dead turn that has the session, and let nobody have it; the session's row is left to `save`."""
+    turn = work.turn or 0
+    repair(tx, work, turn, move, at, new_id)
+    work.flush(tx, turn, at)
+    work.release()
+    work.epoch += 1
+
+
 def close_paused(
     tx: Tx, work: Work, turn: int, move: Move, at: Instant, new_id: NewId, why: str, marker: str | None,
     error: AgentflowError | None,

@@ -13,7 +13,9 @@ _CHUNK = 5000
 _NODE = (
     "SELECT node.id, node.branch, node.depth, node.role, coalesce(node.calls, original.calls), node.call_id, "
     "node.turn, node.copied_from FROM message AS node LEFT JOIN message AS original "
-    "ON original.session_key = node.session_key AND original.id = node.copied_from WHERE node.session_key = ? AND "
+    "ON original.session_key = node.session_key AND original.id = node.copied_from JOIN branch "
+    "ON branch.session_key = node.session_key AND branch.number = node.branch AND branch.execution IS NULL "
+    "WHERE node.session_key = ? AND "
 )
 _ANCESTRY = (
     "WITH RECURSIVE up(number, parent, fork_depth) AS ("
@@ -24,7 +26,10 @@ _ANCESTRY = (
 
 
 class KnownRows:
-    """Reads inside one transaction; branches are loaded with the nodes that stand on them."""
+    """Reads the session's own tree, not those of sub-agents (C1), inside one transaction.
+
+    Branches are loaded with the nodes that stand on them.
+    """
 
     def __init__(self, tx: Tx, session_key: int, paused_at: Collection[Place]) -> None:
         self._tx = tx

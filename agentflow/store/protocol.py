@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from agentflow.clock import Instant, NewId
+from agentflow.context.tokens import Report
+from agentflow.context.tokens import Report
 from agentflow.conversation.inbox import Input
 from agentflow.conversation.questions import Question
 from agentflow.conversation.tree import Place
@@ -80,7 +82,8 @@ class Claimed:
     `inputs` and `client` are the request's (C8), `messages` what was recorded of it, with ids. `usage` is what the
     turn has spent in earlier steps, when `resumed` by the answer to a question. `forks`: something follows the head
     on its branch already, so the next message opens a branch. `answer` is there when the path ends in it already
-    (C13). `call_id` names the first model call when the claim recorded it. `log` holds the turn's entries of this
+    (C13). `call_id` names the first model call when the claim recorded it. `previous_ended_at`: when the session was
+    last at work, null on a first turn and when `resumed` (X11). `log` holds the turn's entries of this
     commit, the last of which has the sequence number `seq`; `before` those written just before for a turn that
     ended by it, with that turn's id (T30).
     """
@@ -107,6 +110,8 @@ class Claimed:
     forks: bool = False
     answer: Message | None = None
     usage: Usage = field(default_factory=Usage)
+    previous_ended_at: Instant | None = None
+    previous_ended_at: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,11 +229,12 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class PathEntry:
-    """A message on the active path with the number of the turn that wrote it."""
+    """A message on the active path with the number of the turn that wrote it; a copy names its original (X18)."""
 
     message: Message
     turn: int
     place: Place
+    copied_from: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,6 +371,28 @@ class Store(Protocol):
 
     async def path(self, key: int, head: Place | None, *, lean_before: int | None) -> list[PathEntry]:
         """Root first, up to `head`. With `lean_before`, tool messages of turns below that number are not read (R4)."""
+        ...
+
+    async def report(self, key: int, head: Place | None, execution: int) -> Report | None:
+        """What the last completed main call on the path to `head` said and sent (X5).
+
+        Of the executions it may belong to, those of sub-agents other than `execution` are left out.
+        """
+        ...
+
+    async def call_ids(self, key: int, execution: int) -> list[str]:
+        """The ids of the tool calls this execution has made, those that are not on its path any more included."""
+        ...
+
+    async def report(self, key: int, head: Place | None, execution: int) -> Report | None:
+        """What the last completed main call on the path to `head` said and sent (X5).
+
+        Of the executions it may belong to, those of sub-agents other than `execution` are left out.
+        """
+        ...
+
+    async def call_ids(self, key: int, execution: int) -> list[str]:
+        """The ids of the tool calls this execution has made, those that are not on its path any more included."""
         ...
 
     async def step(self, key: int, turn_id: str) -> StepRecord | None:

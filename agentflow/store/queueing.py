@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import cast
 
 from agentflow import events
+from agentflow.clock import Instant
 from agentflow.conversation import queue
 from agentflow.conversation.inbox import parse_input
 from agentflow.conversation.queue import Deliverable, Entry
+from agentflow.errors import AgentflowError
+from agentflow.message import TurnState, Usage
 from agentflow.store import rows
 from agentflow.store.protocol import Claim, Queued
 from agentflow.store.rows import dumps
@@ -54,13 +58,45 @@ def take_first(tx: Tx, work: Work) -> Deliverable:
     return queue.delivered(first)
 
 
+def end_waiting(work: Work, turn_id: str, state: TurnState, at: Instant, error: AgentflowError | None) -> int:
+    """Record the end of a turn that never began, and tell whoever waits for it; returns the turn's number.
+
+    Its entries are staged in `work`.
+    """
+    work.turns += 1
+    work.steps += 1
+    failure = None if error is None else error.as_dict()
+    begun = TurnState.RUNNING if error is not None else TurnState.IDLE
+    work.rows += (
+        rows.InsertTurn(work.turns, turn_id, begun, "", at, None, work.seq),
+        rows.EndTurn(
+            state, at, dumps(failure) if failure else None, None, None, None, None, None, None, work.turns, begun
+        ),
+        rows.InsertStep(work.steps, work.turns, state, at, None),
+    )
+    if failure is not None:
+        work.tell(events.error(failure))
+    work.tell(
+        events.plain(events.STEP_COMPLETED, {"order": work.steps, "state": state}),
+        events.turn_completed(state, Usage(), failure),
+        events.done(turn_id, None, state, work.steps, failure=failure),
+    )
+    return work.turns
+
+
 def load(tx: Tx, session_key: int) -> list[Entry]:
     """The queue, first to start first."""
     found = tx.all("SELECT turn_id, input FROM queue_entry WHERE session_key = ? ORDER BY number", session_key)
     return [
-        Entry(turn_id, tuple(cast(Deliverable, parse_input(json.loads(text))) for _, text in group))
+        _entry(turn_id, [cast(Deliverable, parse_input(json.loads(text))) for _, text in group])
         for turn_id, group in groupby(found, key=lambda row: str(row[0]))
     ]
+
+
+def _entry(turn_id: str, inputs: Sequence[Deliverable]) -> Entry:
+    """The turn ids of submits that joined a merge are other names of its turn (C22)."""
+    named = (waiting.turn_id for waiting in inputs if waiting.turn_id is not None)
+    return Entry(turn_id, tuple(inputs), tuple(name for name in named if name != turn_id))
 
 
 def _named(request: Claim) -> Deliverable:

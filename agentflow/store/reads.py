@@ -48,6 +48,12 @@ def sessions(tx: Tx, agent: str | None, limit: int) -> list[SessionRecord]:
     return [_session(row) for row in tx.all(f"{_SESSION} WHERE s.agent = ? {_NEWEST}", agent, limit)]
 
 
+def left_queues(tx: Tx) -> list[tuple[str, str]]:
+    """Session id and agent of every queue, the one that waits longest first."""
+    found = tx.all("SELECT id, agent FROM session WHERE queued > 0 ORDER BY updated_at, key")
+    return [(str(session_id), str(agent)) for session_id, agent in found]
+
+
 def stops(tx: Tx, keys: Sequence[int]) -> list[str]:
     """The turns somebody asked to stop, among those that run in these sessions (T23)."""
     marks = ", ".join("?" * len(keys))

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from agentflow import events
 from agentflow.conversation.repair import ABORTED_BY_USER
 from agentflow.errors import SessionNotFound
 from agentflow.message import TurnState
-from agentflow.store import rows
-from agentflow.store.closing import close_paused, repair
+from agentflow.store.closing import close_paused, repair_and_release
 from agentflow.store.pending import pending_questions
 from agentflow.store.protocol import Stop, Stopped
-from agentflow.store.queueing import load
+from agentflow.store.queueing import end_waiting, load
 from agentflow.store.transaction import Tx
 from agentflow.store.work import Work
 
@@ -30,16 +28,13 @@ def stop(tx: Tx, request: Stop) -> Stopped:
 
 
 def _stop_running(tx: Tx, work: Work, request: Stop) -> Stopped:
-    turn_id = str(tx.one("SELECT id FROM turn WHERE session_key = ? AND number = ?", work.key, work.turn)[0])
+    turn_id = work.turn_id(tx)
     if request.turn_id not in (None, turn_id):
         return Stopped(None)
     if request.alive(work.owner or "", work.lease_until or 0, turn_id):
         work.stop_turn = turn_id
         return Stopped(turn_id, requested=True)
-    repair(tx, work, work.turn or 0, request.moves.repair, request.at, request.new_id)
-    work.flush(tx, work.turn, request.at)
-    work.turn, work.owner, work.lease_until, work.stop_turn = None, None, None, None
-    work.epoch += 1
+    repair_and_release(tx, work, request.moves.repair, request.at, request.new_id)
     return Stopped(turn_id, ended=True)
 
 
@@ -61,15 +56,5 @@ def _drain(tx: Tx, work: Work, request: Stop) -> tuple[str, ...]:
     tx.execute("DELETE FROM queue_entry WHERE session_key = ?", work.key)
     work.queued = 0
     for turn_id in drained:
-        work.turns += 1
-        work.steps += 1
-        work.rows += (
-            rows.InsertTurn(work.turns, turn_id, TurnState.ABORTED, "", request.at, None, work.seq),
-            rows.InsertStep(work.steps, work.turns, TurnState.ABORTED, request.at, None),
-        )
-        work.tell(
-            events.plain(events.STEP_COMPLETED, {"order": work.steps, "state": TurnState.ABORTED}),
-            events.done(turn_id, None, TurnState.ABORTED, work.steps),
-        )
-        work.flush(tx, work.turns, request.at)
+        work.flush(tx, end_waiting(work, turn_id, TurnState.ABORTED, request.at, None), request.at)
     return drained

@@ -18,7 +18,7 @@ from agentflow.store.transaction import Tx
 
 _COLUMNS = (
     "key", "agent", "branch", "depth", "seq", "epoch", "turn", "owner", "lease_until", "stop_turn", "queued", "turns",
-    "steps", "executions", "branches",
+    "steps", "executions", "branches", "ended_at",
 )  # fmt: skip
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM session WHERE "
 _INSERT = (
@@ -51,6 +51,7 @@ class Work:
     steps: int
     executions: int
     branches: int
+    ended_at: int | None
     created: bool = False
     rows: list[Row] = field(default_factory=list)
     log: list[LogEntry] = field(default_factory=list)
@@ -90,6 +91,14 @@ class Work:
     @head.setter
     def head(self, place: Place | None) -> None:
         self.branch, self.depth = place or (None, None)
+
+    def turn_id(self, tx: Tx) -> str:
+        """The id of the turn that has the session."""
+        return str(tx.one("SELECT id FROM turn WHERE session_key = ? AND number = ?", self.key, self.turn)[0])
+
+    def release(self) -> None:
+        """Let nobody have the session."""
+        self.turn = self.owner = self.lease_until = self.stop_turn = None
 
     def tell(self, *entries: LogEntry) -> None:
         self.log += entries
