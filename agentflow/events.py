@@ -77,6 +77,15 @@ class LogEntry(NamedTuple):
     stored: dict[str, Any] | None = None
 
 
+SUB_EXECUTION = "sub"
+
+
+def of_execution(entry: LogEntry, execution: int) -> LogEntry:
+    """The entry of a sub-agent's run, which carries the run's number as `execution`."""
+    full, stored = entry.full | {"execution": execution}, (entry.stored or {}) | {SUB_EXECUTION: execution}
+    return entry._replace(full=full, stored=stored)
+
+
 def plain(type_: str, data: dict[str, Any]) -> LogEntry:
     """An event without texts: what is stored is what is read."""
     return LogEntry(type_, data, None, data or None)
@@ -117,6 +126,24 @@ def ask_user(call_id: str, questions: list[dict[str, Any]], execution: int) -> L
 def todo(todos: list[dict[str, Any]], execution: int, number: int) -> LogEntry:
     """`{todos}`; `ref` is `execution:number` of the stored list, absent for a list that was dropped."""
     return LogEntry(TODO, {"todos": todos}, f"{execution}:{number}" if number else None)
+
+
+def context_limited(call_id: str, reason: str, strategy: str | None, tokens: int, window: int | None) -> LogEntry:
+    """`{reason, strategy?, tokens, window?, call_id}`: the call is held until room is made or not (X20)."""
+    told = {"reason": reason, "strategy": strategy, "tokens": tokens, "window": window, "call_id": call_id}
+    return plain(CONTEXT_LIMITED, {key: value for key, value in told.items() if value is not None})
+
+
+def context_replaced(summary: str | None, summary_id: str | None, figures: dict[str, Any]) -> LogEntry:
+    """`{summary, kept, copied, tokens_before, tokens_after, head_id, previous_head_id}`; `ref` is the summary's
+    message. `kept` counts the messages after the summary, `copied` those of them that are copies (X20).
+    """
+    return LogEntry(CONTEXT_REPLACED, {"summary": summary, **figures}, summary_id, figures)
+
+
+def context_kept(reason: str) -> LogEntry:
+    """`{reason}`: the history stays as it is (X9)."""
+    return plain(CONTEXT_KEPT, {"reason": reason})
 
 
 def error(failure: dict[str, Any]) -> LogEntry:

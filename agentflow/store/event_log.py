@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from agentflow import events
+from agentflow.context.summary import summary_of
 from agentflow.events import Event, ModelCall
 from agentflow.message import ENDED, Message, TurnState, Usage
 from agentflow.store.message_reads import CONTENT, ORIGINAL, PARENT
 from agentflow.store.reads import answer_of, loaded, usage_of
-from agentflow.store.rows import message_of
+from agentflow.store.rows import dumps, message_of
 from agentflow.store.transaction import Tx
 
 _PAGE = """
@@ -28,8 +29,13 @@ _MESSAGES = f"""
 SELECT p.id, m.copied_from, {CONTENT} FROM event e
 JOIN message m ON m.session_key = e.session_key AND m.id = e.ref {PARENT} {ORIGINAL}
 WHERE {_IN_PAGE} AND e.type IN ('{events.MESSAGE_NEW}', '{events.TOOL_CALL_REQUESTED}',
-                                '{events.TOOL_CALL_COMPLETED}', '{events.TOOL_CALL_ERRORED}')
+                                '{events.TOOL_CALL_COMPLETED}', '{events.TOOL_CALL_ERRORED}',
+                                '{events.CONTEXT_REPLACED}')
 """
+_TELLING_OF_MESSAGES = {
+    events.MESSAGE_NEW, events.TOOL_CALL_REQUESTED, events.TOOL_CALL_COMPLETED, events.TOOL_CALL_ERRORED,
+    events.CONTEXT_REPLACED,
+}  # fmt: skip
 _QUESTIONS = f"""
 SELECT q.execution, q.call_id, q.questions FROM event e
 JOIN question q ON q.session_key = e.session_key AND q.call_id = e.ref
@@ -118,16 +124,26 @@ def read_events(tx: Tx, session_id: str, after: int, limit: int) -> list[Event]:
     return [
         Event(
             session_id, logged.seq, logged.turn_id, logged.at, logged.type,
-            _REBUILD.get(logged.type, _as_stored)(logged, texts),
+            _rebuilt(logged, texts),
         )
         for logged in page
     ]  # fmt: skip
 
 
+def _rebuilt(logged: _Logged, texts: _Texts) -> dict[str, Any]:
+    """The entry's data; that of a sub-agent's run has its number on top."""
+    rebuild = _REBUILD.get(logged.type, _as_stored)
+    if logged.data is None or f'"{events.SUB_EXECUTION}"' not in logged.data:
+        return rebuild(logged, texts)
+    stored = loaded(logged.data)
+    execution = stored.pop(events.SUB_EXECUTION)
+    return rebuild(logged._replace(data=dumps(stored) if stored else None), texts) | {"execution": execution}
+
+
 def _texts(tx: Tx, types: set[str], page: tuple[int, int, int]) -> _Texts:
     """One query for each kind of reference that the page has."""
     texts = _Texts()
-    if types & {events.MESSAGE_NEW, events.TOOL_CALL_REQUESTED, events.TOOL_CALL_COMPLETED, events.TOOL_CALL_ERRORED}:
+    if types & _TELLING_OF_MESSAGES:
         texts.nodes = {
             row[2]: _Node(message_of(row[2:]), row[0], row[1]) for row in tx.all(_MESSAGES, *page)
         }  # fmt: skip
@@ -203,6 +219,12 @@ def _todo(logged: _Logged, texts: _Texts) -> dict[str, Any]:
     return events.todo(loaded(texts.todos.get((logged.turn, logged.ref))), 0, 0).full
 
 
+def _context_replaced(logged: _Logged, texts: _Texts) -> dict[str, Any]:
+    node = texts.nodes.get(logged.ref)
+    summary = None if node is None else summary_of(node.message.content)
+    return events.context_replaced(summary, logged.ref, loaded(logged.data)).full
+
+
 def _error(logged: _Logged, texts: _Texts) -> dict[str, Any]:
     return events.error(texts.turns[logged.turn].error or {}).full
 
@@ -233,6 +255,7 @@ _REBUILD: dict[str, Callable[[_Logged, _Texts], dict[str, Any]]] = {
     events.TOOL_CALL_ERRORED: _tool_call_ended,
     events.ASK_USER: _ask_user,
     events.TODO: _todo,
+    events.CONTEXT_REPLACED: _context_replaced,
     events.ERROR: _error,
     events.TURN_COMPLETED: _turn_completed,
     events.DONE: _done,

@@ -28,13 +28,22 @@ from agentflow.turn.model_call import OpenStream, milliseconds_since
 class Execution:
     """A run of an agent inside a turn: its history, its counters, its open calls, its staged rows.
 
-    `step_texts` stand before the step's own messages in each request (X4).
+    `step_texts` stand before the step's own messages in each request (X4). A sub-agent's run has a `parent` and a
+    path of its own, which ends at `head` (C1); `usage` is what it and its `children` have spent.
     """
 
-    def __init__(self, journal: Journal, agent: LoadedAgent, number: int, earlier: History) -> None:
+    def __init__(
+        self, journal: Journal, agent: LoadedAgent, number: int, earlier: History, parent: Execution | None = None
+    ) -> None:
         self.journal = journal
         self.agent = agent
         self.number = number
+        self.parent = parent
+        self.children: list[Execution] = []
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        self.usage = journal.usage if parent is None else Usage()
+        self.head: Place | None = None
+        self.status = ExecutionStatus.RUNNING
         self.prompt = ""
         self.earlier = earlier
         self.current = History()
@@ -73,7 +82,22 @@ class Execution:
         self._rows += staged
 
     def tell(self, *entries: LogEntry) -> None:
-        self._log += entries
+        """Stage log entries; those of a sub-agent's run say which it is."""
+        self._log += entries if self.parent is None else [events.of_execution(entry, self.number) for entry in entries]
+
+    def adopt(self, child: Execution) -> None:
+        """Let what a child has staged ride on this execution's next commit."""
+        staged, log = child._take()
+        self._rows += staged
+        self._log += log
+
+    def spend(self, usage: Usage) -> None:
+        """Count a model call's usage once, here and wherever its sum is read (T35)."""
+        self.usage += usage
+        if self.parent is None:
+            self.journal.usage += usage
+        else:
+            self.parent.spend(usage)
 
     def record(self, message: Message) -> None:
         """Stage a message under the tip of this execution's path."""
@@ -83,17 +107,21 @@ class Execution:
         self.last_message_id = message.id
 
     def _next_place(self) -> Place:
-        opened = self.journal.advance()
+        if self.parent is None:
+            opened, place = self.journal.advance()
+        elif self.head is None:
+            opened, place = self.journal.open_root(self.number)
+        else:
+            opened, place = None, Place(self.head.branch, self.head.depth + 1)
         if opened is not None:
             self.stage(opened)
-        if self.journal.head is None:
-            raise RuntimeError("a message has no place")
-        return self.journal.head
+        self.head = place
+        return place
 
     def request_call(self, call_id: str) -> None:
         """Stage a model call as requested."""
         name = self.agent.model.name
-        head = self.journal.head or (None, None)
+        head = (self.journal.head if self.parent is None else self.head) or (None, None)
         self.stage(
             rows.InsertLlmCall(
                 call_id, self.journal.turn, self.number, self.journal.step, self.spent.iterations + 1, "main", name,
@@ -110,7 +138,7 @@ class Execution:
         """Stage the end of a model call and the reply's message, if it says anything."""
         stream = self._closed_stream()
         usage = reply.usage or Usage()
-        self.journal.usage += usage
+        self.spend(usage)
         self.stage(self._ended_call(stream, "completed", usage, reply.finish_reason, None))
         self.tell(events.llm_call_completed(self._told(stream), reply.finish_reason, usage))
         if message is not None:
@@ -120,7 +148,7 @@ class Execution:
         """Stage the end of a model call that gave no reply; returns what it had shown. Reported usage counts (X6)."""
         stream = self._closed_stream()
         usage = stream.assembler.usage or Usage()
-        self.journal.usage += usage
+        self.spend(usage)
         self.stage(self._ended_call(stream, status, usage, None, error))
         self.tell(events.llm_call_errored(self._told(stream), error.as_dict(), usage))
         return stream.assembler.text
@@ -213,6 +241,7 @@ class Execution:
         return await self.journal.end(staged, log, state, erase=erase, owning=owning)
 
     def ended(self, status: ExecutionStatus) -> None:
+        self.status = status
         self.stage(rows.MoveExecution(status, milliseconds_since(self._started), self.number))
 
     def _take(self) -> tuple[list[Row], list[LogEntry]]:

@@ -36,16 +36,25 @@ class Journal:
         self._epoch = claimed.epoch
         self._interrupt = interrupt
 
-    def advance(self) -> InsertBranch | None:
+    def advance(self) -> tuple[InsertBranch | None, Place]:
         """Move the head to where the next message of the main path goes; the branch that opens there, if one does."""
-        if self.head is not None and not self._forks:
-            self.head = Place(self.head.branch, self.head.depth + 1)
-            return None
-        parent, fork_depth = self.head or (None, 0)
-        self._forks = False
+        opened = None
+        parent, depth = self.head or (None, 0)
+        if parent is None or self._forks:
+            self._forks = False
+            self.branches += 1
+            opened = InsertBranch(self.branches, parent, depth)
+        self.head = Place(parent if parent is not None and opened is None else self.branches, depth + 1)
+        return opened, self.head
+
+    def open_root(self, execution: int) -> tuple[InsertBranch, Place]:
+        """Where the first message of a sub-agent's run goes: a root of its own (C1)."""
         self.branches += 1
-        self.head = Place(self.branches, fork_depth + 1)
-        return InsertBranch(self.branches, parent, fork_depth)
+        return InsertBranch(self.branches, None, 0, execution), Place(self.branches, 1)
+
+    def new_execution(self) -> int:
+        self.executions += 1
+        return self.executions
 
     async def commit(self, rows: Sequence[Row], log: list[LogEntry]) -> None:
         """Write and tell. Raises `StaleOwner` when another process has the session by now."""

@@ -23,18 +23,18 @@ class Interrupted(BaseException):
 
 
 class Interrupt:
-    """The one request to end that a turn's task may get; the first reason counts."""
+    """The one request to end that a turn's tasks may get, its own and its sub-agents'; the first reason counts."""
 
     def __init__(self) -> None:
         self.reason: Reason | None = None
-        self._waiting: asyncio.Task[object] | None = None
+        self._waiting: set[asyncio.Task[object]] = set()
 
     def request(self, reason: Reason) -> None:
         """Ask the turn to end, from the loop's own thread."""
         if self.reason is None:
             self.reason = reason
-            if self._waiting is not None:
-                self._waiting.cancel()
+            for task in self._waiting:
+                task.cancel()
 
     def check(self) -> None:
         """Raises `Interrupted` once the turn has been asked to end."""
@@ -46,7 +46,8 @@ class Interrupt:
         """A place where the current task may be interrupted: `Interrupted` is raised out of it."""
         self.check()
         task = asyncio.current_task()
-        self._waiting = task
+        if task is not None:
+            self._waiting.add(task)
         try:
             yield
         except asyncio.CancelledError:
@@ -55,5 +56,6 @@ class Interrupt:
             task.uncancel()
             raise Interrupted(self.reason) from None
         finally:
-            self._waiting = None
+            if task is not None:
+                self._waiting.discard(task)
         self.check()
