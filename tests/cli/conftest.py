@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,13 +76,21 @@ def agentflow(project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
 
 
 @pytest.fixture
-def spawn(project: Path) -> Callable[..., subprocess.Popen[str]]:
+def spawn(project: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Starts a command line as a process of its own; its streams are pipes unless told otherwise."""
+    started: list[subprocess.Popen[str]] = []
 
     def start(*args: str, **streams: object) -> subprocess.Popen[str]:
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", "TERM": "dumb", "NO_COLOR": "1"}
         command = [sys.executable, "-m", "cli", *args]
-        return subprocess.Popen(command, cwd=project, env=environment, text=True, **(pipes | streams))  # type: ignore[call-overload, no-any-return]  # streams are its keywords
+        process: subprocess.Popen[str] = subprocess.Popen(  # type: ignore[call-overload]  # streams are its keywords
+            command, cwd=project, env=environment, text=True, **(pipes | streams)
+        )
+        started.append(process)
+        return process
 
-    return start
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()

@@ -17,7 +17,7 @@ Spawn = Callable[..., subprocess.Popen[str]]
 
 
 def _end(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=60)
     return process.returncode, out or "", err or ""
 
 
@@ -80,7 +80,7 @@ def test_json_lines_stay_json_whatever_is_logged(spawn: Spawn) -> None:
 
 def test_standard_input_comes_before_the_text(spawn: Spawn) -> None:
     process = spawn("run", "echo", "Sum it up.", stdin=subprocess.PIPE)
-    out, _ = process.communicate("A document.\n", timeout=30)
+    out, _ = process.communicate("A document.\n", timeout=60)
     assert out == "A document.\nSum it up.\n"
 
 

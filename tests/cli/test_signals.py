@@ -30,7 +30,7 @@ def test_the_first_signal_ends_the_turn_and_keeps_what_it_has(
 ) -> None:
     process = _streaming(spawn)
     process.send_signal(number)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=60)
     assert process.returncode == code
     assert "Traceback" not in err
     assert "agentflow run slow -s s-1" in err
@@ -42,7 +42,7 @@ def test_the_first_signal_ends_the_turn_and_keeps_what_it_has(
 def test_the_session_goes_on_after_a_signal(spawn: Spawn, agentflow: Command) -> None:
     process = _streaming(spawn)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
     assert agentflow("run", "slow", "-s", "s-1", "Again").out == "one two three four\n"
 
 
@@ -50,6 +50,6 @@ def test_a_second_signal_ends_at_once_and_the_session_is_repaired(spawn: Spawn, 
     process = _streaming(spawn)
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
     assert process.returncode in (130, 143)
     assert agentflow("run", "slow", "-s", "s-1", "Again").code == 0
