@@ -54,6 +54,11 @@ def is_summary(message: Message) -> bool:
     return message.role == "user" and isinstance(message.content, str) and message.content.startswith(_OPENING)
 
 
+def summary_of(content: Content) -> str:
+    """The summary in the text of such a message."""
+    return text_of(content).removeprefix(_OPENING).strip()
+
+
 @dataclass(frozen=True, slots=True)
 class SummaryRequest:
     """One summary call (X8, X15): no tools go with it, and it is not streamed to the client.
@@ -101,7 +106,7 @@ def summary_request(
     """
     earlier = ""
     if older and is_summary(older[0]):
-        earlier, older = text_of(older[0].content).removeprefix(_OPENING).strip(), older[1:]
+        earlier, older = summary_of(older[0].content), older[1:]
     entries = [*_entries(older)]
     if older_of_turn:
         entries += [_WORK_BEGINS, *_entries(older_of_turn)]

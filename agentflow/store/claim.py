@@ -23,11 +23,13 @@ from agentflow.store import rows
 from agentflow.store.closing import close_paused, head_id, repair, turn_usage
 from agentflow.store.known import KnownRows
 from agentflow.store.pending import Pending, pending_questions
+from agentflow.store.planning_reads import newest, shown
 from agentflow.store.protocol import Claim, Claimed, Owning, Queued, Replayed
 from agentflow.store.queueing import end_waiting, enqueue, take_first, waiting
 from agentflow.store.refusals import refuse_answer, refuse_answered, refuse_busy
 from agentflow.store.rows import dumps
 from agentflow.store.transaction import Tx
+from agentflow.store.unbegun import begin_again, unbegun
 from agentflow.store.work import Work, message_at
 
 
@@ -43,7 +45,7 @@ def claim(tx: Tx, request: Claim) -> Claimed | Replayed | Queued:
     )
     _refuse_other_agent(work, request)
     if not work.created and (replayed := _replayed(tx, work, request)) is not None:
-        return replayed
+        return _again(tx, work, request, replayed) or replayed
     given = request.input
     waits, interrupts = bool(getattr(given, "queue", False)), bool(getattr(given, "interrupt", False))
     if work.turn is not None and (running := _running(tx, work, request.owning)) is not None:
@@ -55,6 +57,9 @@ def claim(tx: Tx, request: Claim) -> Claimed | Replayed | Queued:
         if waits:
             return enqueue(tx, work, request)
         refuse_busy(work, request.session_id, running, request.owning.at)
+    if not interrupts and not isinstance(given, AskUserAnswer) and (found := unbegun(tx, work, owning)) is not None:
+        queued = enqueue(tx, work, request)
+        return replace(queued, started=begin_again(tx, work, owning, found))
     started = _Start(tx, work, owning)
     started.repair_dead()
     started.expire_question()
@@ -78,6 +83,8 @@ def take_up(tx: Tx, session_id: str, owning: Owning) -> Claimed | None:
     work = Work.locked(tx, session_id)
     if work is None or (work.turn is not None and _running(tx, work, owning) is not None):
         return None
+    if (found := unbegun(tx, work, owning)) is not None:
+        return begin_again(tx, work, owning, found)
     started = _Start(tx, work, owning)
     started.repair_dead()
     started.expire_question()
@@ -120,6 +127,14 @@ def _replayed(tx: Tx, work: Work, request: Claim) -> Replayed | Queued | None:
     return waiting(tx, work, request) if work.queued else None
 
 
+def _again(tx: Tx, work: Work, request: Claim, replayed: Replayed | Queued) -> Claimed | None:
+    """A request that is sent again for a turn whose process died before it began (T30)."""
+    if work.turn is None or replayed.turn_id != work.turn_id(tx) or _running(tx, work, request.owning) is not None:
+        return None
+    found = unbegun(tx, work, request.owning)
+    return None if found is None else begin_again(tx, work, request.owning, found)
+
+
 def _running(tx: Tx, work: Work, owning: Owning) -> str | None:
     """The id of the live turn that has the session."""
     turn_id = work.turn_id(tx)
@@ -135,7 +150,6 @@ class _Start:
         self.owning = owning
         self.pending = [] if work.created else pending_questions(tx, work.key)
         self.before: list[tuple[str, tuple[events.LogEntry, ...]]] = []
-        self.previous_ended_at = work.ended_at
         self.previous_ended_at = work.ended_at
 
     def repair_dead(self) -> None:
@@ -276,9 +290,16 @@ class _Start:
 
     def _drop_todos(self) -> None:
         """A new request starts with an empty list; the client is told when there was one (T32)."""
-        lists = "SELECT 1 FROM todo_list WHERE session_key = ? AND turn = ? LIMIT 1"
-        if self.owning.planning and self.tx.one(lists, self.work.key, self.work.turns) is not None:
+        if self.owning.planning and (before := shown(self.tx, self.work.key)) is not None and before.items:
             self.work.tell(events.todo([], 0, 0))
+
+    def _restore_todos(self, paused: Pending) -> None:
+        """A resumed turn has its list back; the client is told when it saw another one meanwhile (T32)."""
+        if not self.owning.planning:
+            return
+        listed = newest(self.tx, self.work.key, paused.turn, paused.execution)
+        if listed is not None and listed != shown(self.tx, self.work.key):
+            self.work.tell(events.todo(list(listed.items), listed.execution, listed.number))
 
     def _answer(self, given: AskUserAnswer, turn_id: str) -> Claimed:
         here = self.paused_here()
@@ -306,6 +327,7 @@ class _Start:
         if turn_id != paused.turn_id:
             work.rows.append(rows.InsertAlias("turn", turn_id, paused.turn_id))
         work.tell(events.plain(events.ASK_USER_ANSWERED, {"tool_call_id": paused.call_id}))
+        self._restore_todos(paused)
         work.record(self.tx, [result], paused.turn, paused.execution, head_id(self.tx, work))
         work.tell(events.tool_call_ended(result, ok=True))
         kept = self.tx.one("SELECT request FROM turn WHERE session_key = ? AND number = ?", work.key, paused.turn)[0]

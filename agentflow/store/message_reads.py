@@ -20,14 +20,18 @@ PARENT = (
     "AND p.branch = CASE WHEN m.depth = b.fork_depth + 1 THEN b.parent ELSE m.branch END"
 )
 
-_PATH = f"""
+# The branches of a path, each with the last depth that belongs to it: `depth, key, branch, key`.
+LINE = """
 WITH RECURSIVE line (number, parent, fork_depth, last) AS (
     SELECT number, parent, fork_depth, CAST(? AS INTEGER) FROM branch WHERE session_key = ? AND number = ?
     UNION ALL
     SELECT b.number, b.parent, b.fork_depth, line.fork_depth FROM line JOIN branch b
     ON b.session_key = ? AND b.number = line.parent
 )
-SELECT m.turn, m.branch, m.depth, {CONTENT} FROM line
+"""
+_PATH = f"""
+{LINE}
+SELECT m.turn, m.branch, m.depth, m.copied_from, {CONTENT} FROM line
 JOIN message m ON m.session_key = ? AND m.branch = line.number AND m.depth <= line.last
 {ORIGINAL}
 """
@@ -47,7 +51,7 @@ def path(tx: Tx, key: int, head: Place | None, lean_before: int | None) -> list[
         return []
     chosen = (head.depth, key, head.branch, key, key)
     found = tx.all(_FULL, *chosen) if lean_before is None else tx.all(_LEAN, *chosen, lean_before)
-    return [PathEntry(message_of(row[3:]), row[0], Place(row[1], row[2])) for row in found]
+    return [PathEntry(message_of(row[4:]), row[0], Place(row[1], row[2]), row[3]) for row in found]
 
 
 def tree(tx: Tx, key: int) -> Tree:

@@ -13,7 +13,6 @@ from typing import Any, Protocol
 
 from agentflow.clock import Instant, NewId
 from agentflow.context.tokens import Report
-from agentflow.context.tokens import Report
 from agentflow.conversation.inbox import Input
 from agentflow.conversation.questions import Question
 from agentflow.conversation.tree import Place
@@ -110,7 +109,6 @@ class Claimed:
     forks: bool = False
     answer: Message | None = None
     usage: Usage = field(default_factory=Usage)
-    previous_ended_at: Instant | None = None
     previous_ended_at: Instant | None = None
 
 
@@ -371,17 +369,6 @@ class Store(Protocol):
 
     async def path(self, key: int, head: Place | None, *, lean_before: int | None) -> list[PathEntry]:
         """Root first, up to `head`. With `lean_before`, tool messages of turns below that number are not read (R4)."""
-        ...
-
-    async def report(self, key: int, head: Place | None, execution: int) -> Report | None:
-        """What the last completed main call on the path to `head` said and sent (X5).
-
-        Of the executions it may belong to, those of sub-agents other than `execution` are left out.
-        """
-        ...
-
-    async def call_ids(self, key: int, execution: int) -> list[str]:
-        """The ids of the tool calls this execution has made, those that are not on its path any more included."""
         ...
 
     async def report(self, key: int, head: Place | None, execution: int) -> Report | None:

@@ -205,6 +205,14 @@ class EndLlmCall(NamedTuple):
     id: str
 
 
+class MoveLlmCall(NamedTuple):
+    """A held call goes on at another place of the conversation: its anchor there (X19)."""
+
+    branch: int | None
+    depth: int | None
+    id: str
+
+
 class CheckpointLlmCall(NamedTuple):
     """The text of an open stream so far (T30)."""
 
@@ -262,6 +270,7 @@ Row = (
     | EndStep
     | MoveExecution
     | EndLlmCall
+    | MoveLlmCall
     | CheckpointLlmCall
     | StartToolCall
     | EndToolCall
@@ -292,6 +301,7 @@ UPDATES: dict[type[Any], tuple[str, tuple[str, ...]]] = {
     EndStep: ("step", ("number",)),
     MoveExecution: ("execution", ("number",)),
     EndLlmCall: ("llm_call", ("id",)),
+    MoveLlmCall: ("llm_call", ("id",)),
     CheckpointLlmCall: ("llm_call", ("id",)),
     StartToolCall: ("tool_call", ("execution", "id", "from_status")),
     EndToolCall: ("tool_call", ("execution", "id", "from_status")),

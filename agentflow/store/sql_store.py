@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 
 from agentflow.clock import Instant
 from agentflow.context.tokens import Report
-from agentflow.context.tokens import Report
 from agentflow.conversation.tree import Place
 from agentflow.events import Event
-from agentflow.store import appends, call_reads, call_reads, event_log, message_reads, planning_reads, reads
+from agentflow.store import appends, call_reads, event_log, message_reads, planning_reads, reads
 from agentflow.store.claim import claim, take_up
 from agentflow.store.database import Database, open_database
 from agentflow.store.moving import move_head
@@ -93,12 +92,6 @@ class SqlStore:
 
     async def path(self, key: int, head: Place | None, *, lean_before: int | None) -> list[PathEntry]:
         return await self._reader.run(lambda tx: message_reads.path(tx, key, head, lean_before))
-
-    async def report(self, key: int, head: Place | None, execution: int) -> Report | None:
-        return await self._reader.run(lambda tx: call_reads.report(tx, key, head, execution))
-
-    async def call_ids(self, key: int, execution: int) -> list[str]:
-        return await self._reader.run(lambda tx: call_reads.call_ids(tx, key, execution))
 
     async def report(self, key: int, head: Place | None, execution: int) -> Report | None:
         return await self._reader.run(lambda tx: call_reads.report(tx, key, head, execution))
