@@ -35,7 +35,8 @@ class Reader:
         return found
 
     async def status(self, session_id: str) -> dict[str, Any]:
-        return _status(await self.record(session_id))
+        record = await self.record(session_id)
+        return {**_status(record), "todos": await self._todos(record)}
 
     async def sessions(self, *, agent: str | None, limit: int) -> list[dict[str, Any]]:
         found = await self._store.sessions(agent=agent, limit=limit)
@@ -57,6 +58,7 @@ class Reader:
         steps = await self._store.steps(record.key)
         return {
             **_status(record),
+            "todos": await self._todos(record),
             "name": record.name,
             "outcome": record.outcome,
             "environment": record.environment,
@@ -66,6 +68,11 @@ class Reader:
             "steps": [_step(step) for step in steps],
             "totals": _totals(steps),
         }
+
+    async def _todos(self, record: SessionRecord) -> list[dict[str, str]]:
+        """The list as clients were last told of it (T32)."""
+        told = await self._store.todos(record.key)
+        return [] if told is None else list(told.items)
 
     async def tree(self, session_id: str) -> dict[str, Any]:
         tree = await self._store.tree((await self.record(session_id)).key)
@@ -112,24 +119,28 @@ class Reader:
                     yield event
                     if end.after(event):
                         return
-                if page:
+                if len(page) == _PAGE:
                     continue
                 if await self._stands_still(session_id, seq, end):
-                    if end.turn_id is not None:
+                    if end.turn_id is not None and (end.live or end.died):
                         yield _died(session_id, end.turn_id)
                     return
-                for event in await subscription.take(POLL_SECS):
-                    if event.seq is None:
-                        if event.data.get("call_id") not in completed:
+                # As long as something comes, and comes without a gap, it is all there is to read.
+                behind = False
+                while not behind and (taken := await subscription.take(POLL_SECS)):
+                    for event in taken:
+                        if event.seq is None:
+                            if event.data.get("call_id") not in completed:
+                                yield event
+                        elif event.seq == seq + 1:
+                            seq = event.seq
+                            _note_completed(event, completed)
                             yield event
-                    elif event.seq == seq + 1:
-                        seq = event.seq
-                        _note_completed(event, completed)
-                        yield event
-                        if end.after(event):
-                            return
-                    elif event.seq > seq + 1:
-                        break  # another process wrote in between: the log has what is missing
+                            if end.after(event):
+                                return
+                        elif event.seq > seq + 1:
+                            behind = True  # another process wrote in between: the log has what is missing
+                            break
         finally:
             self._feeds.unsubscribe(session_id, subscription)
 
@@ -139,6 +150,8 @@ class Reader:
         step = await self._step_of(record, turn_id)
         if step is None or (step.turn_state not in _ENDED and _is_running(record)):
             return _End(turn_id, record.seq + 1, live=True)
+        if step.turn_state not in _ENDED:
+            return _End(turn_id, None, live=False, died=True)
         return _End(turn_id, step.done_seq, live=False)
 
     async def _stands_still(self, session_id: str, seq: int, end: _End) -> bool:
@@ -163,11 +176,15 @@ class Reader:
 
 
 class _End:
-    """Where a stream of events ends: after a sequence number, or after a turn's first `done` from one on."""
+    """Where a stream of events ends: after a sequence number, or after a turn's first `done` from one on.
 
-    def __init__(self, turn_id: str | None, seq: int | None, *, live: bool) -> None:
+    A turn that `died` has no such `done`: its process is gone and nobody has repaired it yet.
+    """
+
+    def __init__(self, turn_id: str | None, seq: int | None, *, live: bool, died: bool = False) -> None:
         self.turn_id = turn_id
         self.live = live
+        self.died = died
         self._seq = seq
 
     def after(self, event: Event) -> bool:

@@ -251,7 +251,10 @@ class Runtime:
     # -- reading ---------------------------------------------------------------------------------------------------
 
     async def status(self, session_id: str) -> dict[str, Any]:
-        """`{session_id, agent_id, status, turn_id, pending, question, questions, tool_call_id, queued}` (T3, T21)."""
+        """`{session_id, agent_id, status, turn_id, pending, question, questions, tool_call_id, queued, todos}`.
+
+        `todos` is the list clients were last told of (T3, T21, T32).
+        """
         return await self._reader.status(session_id)
 
     async def session(self, session_id: str) -> dict[str, Any]:

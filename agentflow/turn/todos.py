@@ -26,7 +26,7 @@ def write_todos(execution: Execution, arguments: Mapping[str, Any], *, streamed:
         return refused(todos, "invalid_arguments")
     keep(execution, todos, streamed=streamed)
     still_open = sum(todo.status in _OPEN for todo in todos)
-    return success(f"The list is kept: {len(todos)} items, {still_open} still open.")
+    return success(f"The list is kept; open are {still_open} of {len(todos)}.")
 
 
 def keep(execution: Execution, todos: Sequence[Todo], *, streamed: bool) -> None:
