@@ -7,8 +7,9 @@ import sqlite3
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
-from agentflow import ModelRequest
+from agentflow import Event, ModelRequest
 from agentflow.models.protocol import Delta
+from agentflow.testing import Kit
 
 
 def said(request: ModelRequest) -> list[tuple[str, Any]]:
@@ -61,16 +62,40 @@ class Gate:
 
 
 class Deltas:
-    """A model that streams these deltas, one list for each call; for what no script can say."""
+    """A model that streams these deltas, one list for each call; for what no script can say.
+
+    With `held` it waits like a `Gate`.
+    """
 
     name = "deltas"
     scripted = True
 
-    def __init__(self, *streams: Sequence[Delta]) -> None:
+    def __init__(self, *streams: Sequence[Delta], held: bool = False) -> None:
         self.requests: list[ModelRequest] = []
         self._streams = list(streams)
+        self._opened = asyncio.Event()
+        if not held:
+            self.open()
+
+    def open(self) -> None:
+        self._opened.set()
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta, None]:
         self.requests.append(request)
+        await self._opened.wait()
         for delta in self._streams.pop(0):
             yield delta
+
+
+def watched(kit: Kit, text: str, waiting: Gate | Deltas) -> list[Event]:
+    """Send a text and watch its turn from the first event on, what is only streamed included."""
+    receipt = kit.submit({"type": "client.message", "message": {"role": "user", "content": text}})
+
+    async def watch() -> list[Event]:
+        seen = []
+        async for event in kit.runtime.events(receipt.session_id, receipt.after_seq, receipt.turn_id):
+            seen.append(event)
+            waiting.open()
+        return seen
+
+    return kit.run(watch())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -87,7 +88,7 @@ def test_a_turn_begins_with_the_previous_turns_first_request(agentflow: Kit, lea
     for text in ("How many?", "Sure?", "Thanks."):
         agentflow.send(text)
     firsts = [agentflow.requests[index] for index in (0, 3, 4)]
-    for earlier, later in zip(firsts, firsts[1:], strict=False):
+    for earlier, later in pairwise(firsts):
         assert list(later.messages[: len(earlier.messages)]) == list(earlier.messages)
         assert later.tools == earlier.tools
 

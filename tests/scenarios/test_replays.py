@@ -65,13 +65,12 @@ def test_ids_are_scoped_by_session(agentflow: Kit) -> None:
 
 
 def test_a_given_turn_id_wins_over_the_message_id(agentflow: Kit) -> None:
-    """C7: a message whose id is recorded is dropped; the turn still runs."""
+    """C7: a message whose id is recorded is dropped; the turn still runs. C13: it has nothing new to answer."""
     agentflow.agent(replies=[{"text": "one"}, {"text": "two"}])
     agentflow.deliver(message(identifier="m-1", turn_id="t-1"))
     agentflow.deliver({"type": "client.message", "message": {"role": "user", "content": "more"}, "turn_id": "t-2"})
-    agentflow.script([{"text": "three"}])
     result = agentflow.deliver(message(identifier="m-1", turn_id="t-3"))
-    assert result.turn_id == "t-3"
+    assert (result.turn_id, result.state, result.answer) == ("t-3", "done", "two")
     assert [each["content"] for each in agentflow.path()].count("hi") == 1
 
 

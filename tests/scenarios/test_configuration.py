@@ -1,0 +1,106 @@
+"""The agent's file in force: read again between turns, recorded with each, inputs checked (A7)."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from agentflow import InvalidConfig, InvalidInput
+from agentflow.testing import Kit
+from tests.scenarios.support import rows, said
+
+INPUTS = {
+    "customer": {"type": "string", "required": True, "description": "Who asks."},
+    "visits": {"type": "integer", "default": 1},
+}
+
+
+def test_a_new_turn_uses_the_new_file(agentflow: Kit) -> None:
+    agentflow.agent(prompt="Be brief.", replies=[{"text": "a"}])
+    agentflow.send("one")
+    agentflow.agent(prompt="Be long.", replies=[{"text": "b"}])
+    agentflow.send("two")
+    assert [request.messages[0]["content"] for request in agentflow.requests] == ["Be brief.", "Be long."]
+
+
+def test_a_running_turn_keeps_the_file_it_began_with(agentflow: Kit) -> None:
+    def rewrite() -> str:
+        """Rewrite the agent."""
+        path.write_text(path.read_text().replace("Be brief.", "Be long."))
+        return "rewritten"
+
+    path = agentflow.agent(
+        prompt="Be brief.", tools=[rewrite], replies=[{"tool_calls": [{"name": "rewrite"}]}, {"text": "a"}]
+    )
+    agentflow.send("one")
+    assert [request.messages[0]["content"] for request in agentflow.requests] == ["Be brief.", "Be brief."]
+
+
+def test_a_turn_records_the_hash_of_its_configuration(agentflow: Kit, agentflow_db: str) -> None:
+    agentflow.agent(prompt="Be brief.", replies=[{"text": "a"}, {"text": "a"}])
+    agentflow.send("one")
+    agentflow.send("two")
+    agentflow.agent(prompt="Be long.", replies=[{"text": "b"}])
+    agentflow.send("three")
+    first, second, third = (key for (key,) in rows(agentflow_db, "SELECT config_hash FROM turn ORDER BY number"))
+    assert first == second != third
+    (body,) = rows(agentflow_db, f"SELECT body FROM blob WHERE hash = '{third}'")
+    assert "Be long." in body[0]
+
+
+def test_an_invalid_new_file_is_reported_and_the_last_good_one_stays_in_force(
+    agentflow: Kit, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = agentflow.agent(prompt="Be brief.", replies=lambda request: {"text": "ok"})
+    agentflow.send("one")
+    path.write_text("name: test\nprompt: Be long.\nmodell: x\n")
+    with caplog.at_level(logging.WARNING):
+        assert agentflow.send("two").answer == "ok"
+    assert "unknown key" in caplog.text
+    assert agentflow.requests[1].messages[0]["content"] == "Be brief."
+    agentflow.restart()
+    with pytest.raises(InvalidConfig, match="did you mean 'model'"):
+        agentflow.send("three")
+
+
+def test_inputs_reach_the_prompt(agentflow: Kit) -> None:
+    agentflow.agent(
+        prompt="You help {{ inputs.customer }}, visit {{ inputs.visits }}, in {{ session.id }}.",
+        inputs=INPUTS,
+        replies=lambda request: {"text": "ok"},
+    )
+    agentflow.send("hi", inputs={"customer": "Ann"})
+    agentflow.send("hi", inputs={"customer": "Bo", "visits": 3})
+    assert [request.messages[0]["content"] for request in agentflow.requests] == [
+        "You help Ann, visit 1, in s-1.", "You help Bo, visit 3, in s-1.",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "inputs", [{}, {"customer": 5}, {"customer": "Ann", "visits": "many"}, {"customer": "Ann", "age": 3}]
+)
+def test_inputs_that_do_not_fit_are_refused_before_anything_is_written(agentflow: Kit, inputs: dict[str, Any]) -> None:
+    """Validated per request."""
+    agentflow.agent(inputs=INPUTS)
+    with pytest.raises(InvalidInput):
+        agentflow.send("hi", inputs=inputs)
+    assert agentflow.run(agentflow.runtime.sessions()) == []
+
+
+def test_what_a_user_writes_is_never_a_template(agentflow: Kit) -> None:
+    agentflow.agent(prompt="For {{ inputs.customer }}.", inputs=INPUTS, replies=[{"text": "ok"}])
+    agentflow.send("{{ today }}", inputs={"customer": "{{ today }}"})
+    assert said(agentflow.requests[0]) == [("system", "For {{ today }}."), ("user", "{{ today }}")]
+
+
+def test_a_prompt_that_cannot_be_rendered_fails_the_turn_and_says_where(agentflow: Kit) -> None:
+    """Undefined = error; B05: the session goes on."""
+    agentflow.agent(prompt="You help {{ inputs.customer.name }}.", inputs={"customer": {"type": "string"}})
+    result = agentflow.send("hi")
+    assert result.error is not None
+    assert (result.state, result.error["code"]) == ("failed", "invalid_config")
+    assert "agent.yaml" in result.error["message"]
+    agentflow.agent(replies=[{"text": "ok"}])
+    assert agentflow.send("again").answer == "ok"

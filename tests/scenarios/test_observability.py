@@ -1,0 +1,78 @@
+"""`observability: false`: a turn leaves its trail only until it ends (R5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agentflow import MessageNotFound
+from agentflow.testing import Kit
+from tests.scenarios.support import call, rows, said
+
+
+def look(place: str) -> str:
+    """Look at a place."""
+    return f"SECRET {place}"
+
+
+REPLIES: list[dict[str, Any]] = [
+    {"text": "SECRET thought", "tool_calls": [call("look", place="SECRET place")]},
+    {"text": "SECRET answer"},
+    {"text": "and more"},
+]
+OFF = {"observability": False}
+
+
+def test_earlier_turns_are_not_replayed(agentflow: Kit) -> None:
+    """seed: turning observability off means earlier turns are not replayed to the model and the session has no
+    trace."""
+    agentflow.agent(tools=[look], replies=REPLIES, settings=OFF)
+    assert agentflow.send("SECRET question").answer == "SECRET answer"
+    agentflow.send("And?")
+    assert said(agentflow.requests[2])[1:] == [("user", "And?")]
+    assert agentflow.path() == []
+    assert agentflow.tree()["nodes"] == []
+
+
+def test_the_running_turn_is_complete_all_the_same(agentflow: Kit) -> None:
+    agentflow.agent(tools=[look], replies=REPLIES[:2], settings=OFF)
+    agentflow.send("SECRET question")
+    assert [role for role, _ in said(agentflow.requests[1])] == ["system", "user", "assistant", "tool"]
+
+
+def test_no_text_of_the_turn_is_left_anywhere(agentflow: Kit, agentflow_db: str) -> None:
+    """R5: messages, executions, calls and usage, and the texts in its events, are erased."""
+    agentflow.agent(tools=[look], replies=REPLIES[:2], settings=OFF)
+    agentflow.send("SECRET question")
+    for table in ("message", "execution", "llm_call", "tool_call"):
+        assert rows(agentflow_db, f"SELECT count(*) FROM {table}") == [(0,)]
+    for table in ("event", "turn", "step", "session", "alias", "question"):
+        assert "SECRET" not in str(rows(agentflow_db, f"SELECT * FROM {table}"))
+
+
+def test_ids_order_and_times_stay(agentflow: Kit) -> None:
+    """R5: session, steps' order and times, turn ids stay; the log stays gapless."""
+    agentflow.agent(tools=[look], replies=REPLIES, settings=OFF)
+    agentflow.send("SECRET question", turn_id="t-1")
+    agentflow.advance(60)
+    second = agentflow.send("And?")
+    assert second.step_order == 2
+    first, _ = agentflow.session()["steps"]
+    assert (first["order"], first["turn_id"], first["answer"]) == (1, "t-1", None)
+    assert first["opened_at"] == "2030-01-01T09:00:00.000000+00:00"
+    assert agentflow.submit(
+        {"type": "client.message", "message": {"role": "user", "content": "x"}, "turn_id": "t-1"}
+    ).replayed
+    assert [event.seq for event in agentflow.events()] == list(range(1, len(agentflow.events()) + 1))
+
+
+def test_switched_off_later_the_earlier_turns_stay_stored(agentflow: Kit) -> None:
+    agentflow.agent(replies=[{"text": "kept"}])
+    agentflow.send("one")
+    agentflow.agent(replies=[{"text": "gone"}], settings=OFF)
+    agentflow.send("two")
+    assert "kept" in str(agentflow.tree())
+    assert "gone" not in str(agentflow.tree())
+    with pytest.raises((MessageNotFound, StopIteration)):
+        agentflow.edit("id-9999", "no such message")
