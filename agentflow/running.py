@@ -9,7 +9,7 @@ from typing import NamedTuple
 from agentflow import clock
 from agentflow.agent.inputs import check_inputs
 from agentflow.clock import NewId
-from agentflow.errors import StoreError
+from agentflow.errors import AgentflowError, StoreError
 from agentflow.loading import Agents
 from agentflow.message import TurnState
 from agentflow.store.protocol import Claimed, Moves, Owning, Store
@@ -102,16 +102,24 @@ class RunningTurns:
         def next_owning() -> Owning | None:
             if self._closing:
                 return None
-            following[0] = self._agents.load(str(agent.config.path), {})
+            try:
+                following[0] = self._agents.load(str(agent.config.path), {})
+            except AgentflowError as error:  # gone meanwhile: those who wait are still answered
+                _log.warning("the next turn runs with the configuration of the last one: %s", error)
             return self.owning(following[0])
 
-        runner = TurnRunner(self._store, self.cache, feed, agent, claimed, session_id, self._new_id, next_owning)
+        runner = TurnRunner(
+            self._store, self.cache, feed, agent, claimed, session_id, self._new_id, next_owning, self._sub_agent
+        )
         loop = asyncio.get_running_loop()
         task = loop.create_task(self._run(session_id, runner, following), name=f"agentflow turn {claimed.turn_id}")
         self._turns[session_id] = Running(claimed.key, runner, task)
         task.add_done_callback(lambda ended: self._ended(session_id, claimed.turn_id, ended))
         if self._heartbeat is None or self._heartbeat.done():
             self._heartbeat = loop.create_task(self._beat())
+
+    def _sub_agent(self, reference: str) -> LoadedAgent:
+        return self._agents.load(reference, {})
 
     async def _run(self, session_id: str, runner: TurnRunner, following: list[LoadedAgent]) -> TurnResult:
         outcome = await runner.run()

@@ -66,7 +66,8 @@ def read_material(config: AgentConfig, sub_agents: Sequence[tuple[str, str]] = (
 
 def material_files(config: AgentConfig) -> list[Path]:
     """The files that `read_material` reads."""
-    return [config.folder / entry.file for entry in (*config.skills, *config.references)]
+    files = [skill.file for skill in config.skills] + [reference.file for reference in config.references]
+    return [config.folder / file for file in files]
 
 
 def _skills(config: AgentConfig) -> Iterator[Skill]:

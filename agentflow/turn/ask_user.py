@@ -9,15 +9,14 @@ from agentflow.conversation.repair import ASK_USER
 from agentflow.message import Message, ToolCall
 from agentflow.store.protocol import Claimed
 from agentflow.store.rows import dumps
+from agentflow.turn.decisions import Pause
 from agentflow.turn.execution import Execution
 
 _HEADER, _GO_ON, _STOP = "Limit", "Go on", "Stop here"
 _PREFIX = "limit:"
 
 
-def ask_about_limit(
-    execution: Execution, limit: str, settings: Settings, new_id: NewId
-) -> tuple[str, tuple[Question, ...]]:
+def ask_about_limit(execution: Execution, limit: str, settings: Settings, new_id: NewId) -> Pause:
     """Stage an `ask_user` call of the engine's own; its id tells which limit it is about."""
     question = Question(
         _HEADER,
@@ -28,7 +27,7 @@ def ask_about_limit(
     message = Message(new_id(), "assistant", None, (call,))
     execution.record(message)
     execution.call_requested(call, message.id, started=False)
-    return call.id, (question,)
+    return Pause(call.id, (question,), execution.number)
 
 
 def refused_limit(claimed: Claimed) -> str | None:

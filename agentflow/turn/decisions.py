@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from agentflow.agent.config import Settings
+from agentflow.conversation.questions import Question
 from agentflow.conversation.repair import ASK_USER
 from agentflow.errors import AgentflowError, LimitReached, ModelError
 from agentflow.message import ToolCall, Usage
@@ -44,9 +45,11 @@ class Finish:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """The turn waits for the answer to the question of the call that is left open."""
+    """The turn waits for the answer to the questions of a call that is left open, in the run of number `execution`."""
 
     call_id: str
+    questions: tuple[Question, ...]
+    execution: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +122,14 @@ def _winner(calls: Sequence[ToolCall], enders: Collection[str]) -> ToolCall | No
 
 
 def after_results(
-    *, asked: str | None, ended: bool, settings: Settings, spent: Spent, usage: Usage, limit: str | None
+    *, asked: Pause | None, ended: bool, settings: Settings, spent: Spent, usage: Usage, limit: str | None
 ) -> CallModel | Pause | AskLimit | Finish | Fail:
     """What follows once every call of a reply has its result.
 
-    `asked` is the call whose question waits for the user; `ended`: one of the results was the turn's answer.
+    `asked`: a question of the reply waits for the user; `ended`: one of the results was the turn's answer.
     """
     if asked is not None:
-        return Pause(asked)
+        return asked
     if ended or limit is not None:
         return Finish(limit)
     name = reached(settings, spent, usage)

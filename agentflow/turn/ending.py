@@ -7,12 +7,13 @@ from typing import Any
 
 from agentflow import clock, events
 from agentflow.clock import SECOND, NewId
-from agentflow.conversation.questions import Question, plain_text
+from agentflow.conversation.questions import plain_text
 from agentflow.conversation.repair import ABORTED_BY_USER, INTERRUPTED, close
 from agentflow.errors import AgentflowError, ModelError
 from agentflow.message import ExecutionStatus, Message, TurnState, text_of
 from agentflow.store import rows
 from agentflow.store.rows import dumps
+from agentflow.turn.decisions import Pause
 from agentflow.turn.execution import Execution
 from agentflow.turn.machine import Trigger
 from agentflow.turn.stop import Reason
@@ -52,20 +53,25 @@ def answered(message: Message, limit: str | None = None) -> Ending:
     return Ending(Trigger.FINISH, ExecutionStatus.DONE, message.id, text_of(message.content) or None, limit)
 
 
-def pause(execution: Execution, call_id: str, questions: tuple[Question, ...], expiry_secs: float) -> Ending:
-    """Store the questions at the place where the path stands now (T18)."""
-    journal, at = execution.journal, clock.instant()
-    asked = [question.as_dict() for question in questions]
+def pause(execution: Execution, decision: Pause, expiry_secs: float) -> Ending:
+    """Store the questions at the place where the path stands now (T18); a sub-agent's pause everything (T22)."""
+    journal, at, call_id = execution.journal, clock.instant(), decision.call_id
+    asked = [question.as_dict() for question in decision.questions]
+    asking = execution.find(decision.execution)
     if journal.head is None:
         raise RuntimeError("a question needs a message that asks it")
-    execution.stage(
+    asking.stage(
         rows.InsertQuestion(
-            execution.number, call_id, journal.turn, "pending", dumps(asked), at,
+            asking.number, call_id, journal.turn, "pending", dumps(asked), at,
             at + int(expiry_secs * SECOND) if expiry_secs else None, *journal.head,
         )
     )  # fmt: skip
-    execution.tell(events.ask_user(call_id, asked, execution.number))
-    text = plain_text(questions)
+    asking.tell(events.ask_user(call_id, asked, asking.number))
+    while asking.parent is not None:
+        asking.ended(ExecutionStatus.PENDING_USER_INPUT)
+        asking.parent.adopt(asking)
+        asking = asking.parent
+    text = plain_text(decision.questions)
     question = {"tool_call_id": call_id, "questions": asked, "text": text}
     return Ending(Trigger.ASK, ExecutionStatus.PENDING_USER_INPUT, question=question)
 
@@ -85,12 +91,22 @@ def interrupt(execution: Execution, reason: Reason, new_id: NewId) -> Ending:
     return Ending(Trigger.STOP, ExecutionStatus.ABORTED, answer_id, answer)
 
 
+def close_child(child: Execution, reason: str, new_id: NewId) -> None:
+    """Close what a sub-agent's failed run left open, its own sub-agents included."""
+    _close(child, AgentflowError(reason), f"the sub-agent failed: {reason}.", None, new_id, always=False)
+
+
 def _close(
     execution: Execution, error: AgentflowError, why: str, marker: str | None, new_id: NewId, *, always: bool
 ) -> tuple[str | None, str | None]:
     stream, seen = execution.open_stream, ""
     if stream is not None:
         seen = execution.reply_failed(error, "errored" if isinstance(error, ModelError) else "aborted")
+    for child in execution.children:
+        if child.status is ExecutionStatus.RUNNING:
+            _close(child, error, why, marker, new_id, always=False)
+            child.ended(ExecutionStatus.ABORTED)
+            execution.adopt(child)
     closing = close(tuple(execution.open_calls.values()), seen, why, marker=marker, always=always)
     execution.close_calls(closing, new_id)
     if closing.text is None:

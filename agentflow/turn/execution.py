@@ -85,6 +85,16 @@ class Execution:
         """Stage log entries; those of a sub-agent's run say which it is."""
         self._log += entries if self.parent is None else [events.of_execution(entry, self.number) for entry in entries]
 
+    def find(self, number: int) -> Execution:
+        """The run of that number, this one or one below it."""
+        below = [self]
+        while below:
+            execution = below.pop()
+            if execution.number == number:
+                return execution
+            below += execution.children
+        raise LookupError(f"execution {number} does not run here")
+
     def adopt(self, child: Execution) -> None:
         """Let what a child has staged ride on this execution's next commit."""
         staged, log = child._take()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -47,8 +47,12 @@ class LoadedAgent:
 
     @property
     def first_call(self) -> str | None:
-        """The model of a step's first call, null when something comes before it: then no claim records the call (T11)."""
+        """The model of a step's first call, null when something comes before it: no claim records it then (T11)."""
         return self.model.name if self.planner is None else None
+
+    def with_tools(self, tools: Mapping[str, Tool]) -> LoadedAgent:
+        """The same agent with other tools."""
+        return replace(self, tools=tools)
 
     @cached_property
     def schemas(self) -> list[dict[str, Any]]:

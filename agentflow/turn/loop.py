@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from agentflow import clock, events
 from agentflow.agent.config import Settings
-from agentflow.conversation.questions import Question, check_questions
+from agentflow.conversation.questions import check_questions
 from agentflow.message import Message, ToolCall
 from agentflow.models.assembly import Reply, settle_calls
 from agentflow.models.protocol import ModelRequest
 from agentflow.store import rows
+from agentflow.tools import builtin
 from agentflow.tools.calls import Prepared, execute
 from agentflow.tools.context import FlowContext
+from agentflow.tools.materials import read
 from agentflow.tools.results import ToolResult
-from agentflow.tools.tool import WRITE_TODOS_TOOL
+from agentflow.turn import subagents, todos
 from agentflow.turn.decisions import (
     AskLimit,
     CallModel,
@@ -35,7 +37,6 @@ from agentflow.turn.decisions import (
 from agentflow.turn.execution import Execution
 from agentflow.turn.model_call import OpenStream, stream_reply
 from agentflow.turn.surroundings import Surroundings
-from agentflow.turn.todos import write_todos
 from agentflow.turn.tool_batch import ToolBatch
 
 Ended = Pause | AskLimit | Finish | Fail
@@ -43,10 +44,9 @@ Next = CallModel | Ended
 
 
 class Loop:
-    """Runs one execution. `asked` holds the questions of a pause."""
+    """Runs one execution."""
 
     def __init__(self, turn: Surroundings, execution: Execution) -> None:
-        self.asked: tuple[Question, ...] = ()
         self._turn = turn
         self._execution = execution
         self._agent = execution.agent
@@ -71,8 +71,18 @@ class Loop:
             )  # fmt: skip
             if not isinstance(plan, RunTools) or message is None:
                 return plan if isinstance(plan, Fail | Finish) else Finish(following.limit)
-            call_id = self._turn.new_id()
-            following = await self._run_tools(plan, message, calls, following.limit, call_id)
+            following, call_id = await self._run_tools(plan, message, calls, following.limit)
+        return following
+
+    async def go_on(self, reply: Message, results: Sequence[Message], answer: str | None) -> Ended:
+        """Take up a reply whose last result has just been staged, in another process than the one that ran the rest.
+
+        `answer` is that result when it ends the turn.
+        """
+        following, call_id = self._after_results(reply, results, None, answer, None)
+        if isinstance(following, CallModel):
+            await self._execution.commit()
+            return await self.run(call_id)
         return following
 
     async def _call_model(self, call_id: str, limit: str | None) -> tuple[Reply, Message | None, tuple[ToolCall, ...]]:
@@ -109,40 +119,52 @@ class Loop:
         return Message(call_id, "assistant", text, calls, provider=provider)
 
     async def _run_tools(
-        self, plan: RunTools, reply: Message, calls: tuple[ToolCall, ...], limit: str | None,
-        next_call_id: str,
-    ) -> Next:  # fmt: skip
+        self, plan: RunTools, reply: Message, calls: tuple[ToolCall, ...], limit: str | None
+    ) -> tuple[Next, str]:
+        """Run the calls of a reply; what follows, and the id of the model call if one does."""
         batch = ToolBatch(self._execution, plan, self._perform, self._turn.new_id)
         batch.stage(plan, calls, reply.id)
-        following: list[Next] = []
+        following: list[tuple[Next, str]] = []
 
         def last() -> bool:
-            if batch.asked is None:
-                self._execution.remember(reply, *batch.results)
-            else:
-                checked = check_questions(batch.asked.arguments)
-                self.asked = checked if isinstance(checked, tuple) else ()
-            if batch.answer is not None:
-                answer = Message(self._turn.new_id(), "assistant", batch.answer)
-                self._execution.record(answer)
-                self._execution.remember(answer)
-            decision = after_results(
-                asked=batch.asked.call.id if batch.asked else None, ended=batch.answer is not None,
-                settings=self.settings, spent=self._execution.spent, usage=self._journal.usage, limit=limit,
-            )  # fmt: skip
-            following.append(decision)
-            if isinstance(decision, CallModel):
-                self._execution.request_call(next_call_id)
-            return isinstance(decision, CallModel)
+            following.append(self._after_results(reply, batch.results, self._asked(batch), batch.answer, limit))
+            return isinstance(following[0][0], CallModel)
 
         await batch.run(self._turn.interrupt, last)
         return following[0]
 
-    async def _perform(self, prepared: Prepared) -> ToolResult:
-        if prepared.tool is WRITE_TODOS_TOOL:
-            is_main = self._execution.number == self._turn.claimed.execution
-            return write_todos(self._execution, prepared.arguments, streamed=is_main)
-        return await execute(prepared, self._context(prepared.call))
+    def _asked(self, batch: ToolBatch) -> Pause | None:
+        """The question that waits: the execution's own, or that of a sub-agent the turn was handed to (T22)."""
+        if batch.asked is None:
+            return batch.pause
+        checked = check_questions(batch.asked.arguments)
+        return Pause(batch.asked.call.id, checked if isinstance(checked, tuple) else (), self._execution.number)
+
+    def _after_results(
+        self, reply: Message, results: Sequence[Message], asked: Pause | None, answer: str | None, limit: str | None
+    ) -> tuple[Next, str]:
+        """Decide once every call of a reply has its result, and stage what follows (T11)."""
+        execution, call_id = self._execution, self._turn.new_id()
+        if asked is None:
+            execution.remember(reply, *results)
+        if answer is not None:
+            message = Message(self._turn.new_id(), "assistant", answer)
+            execution.record(message)
+            execution.remember(message)
+        decision = after_results(
+            asked=asked, ended=answer is not None, settings=self.settings, spent=execution.spent,
+            usage=execution.usage, limit=limit,
+        )  # fmt: skip
+        if isinstance(decision, CallModel):
+            execution.request_call(call_id)
+        return decision, call_id
+
+    async def _perform(self, prepared: Prepared) -> ToolResult | Pause:
+        """A flow is executed; a built-in is done by the part of the turn that knows how."""
+        if prepared.tool.flow is not None:
+            return await execute(prepared, self._context(prepared.call))
+        perform = _BUILTINS[prepared.tool.name]
+        return await perform(self._turn, self._execution, prepared)
 
     def _context(self, call: ToolCall) -> FlowContext:
         loop, journal = asyncio.get_running_loop(), self._journal
@@ -158,3 +180,34 @@ class Loop:
             journal.session_id, self._journal.turn_id, self._agent.config.name, call.id, self._turn.claimed.inputs, {},
             self._turn.claimed.client, logging.getLogger(f"agentflow.agent.{self._agent.config.name}"), emit,
         )  # fmt: skip
+
+
+async def _write_todos(turn: Surroundings, execution: Execution, prepared: Prepared) -> ToolResult:
+    is_main = execution.number == turn.claimed.execution
+    return todos.write_todos(execution, prepared.arguments, streamed=is_main)
+
+
+async def _read_material(turn: Surroundings, execution: Execution, prepared: Prepared) -> ToolResult:
+    return read(execution.agent.material, prepared.tool.name, prepared.arguments)
+
+
+async def _task(turn: Surroundings, execution: Execution, prepared: Prepared) -> ToolResult:
+    return await subagents.task(turn, execution, prepared.call, prepared.arguments, _run)
+
+
+async def _delegate(turn: Surroundings, execution: Execution, prepared: Prepared) -> ToolResult | Pause:
+    return await subagents.delegate(turn, execution, prepared.call, prepared.arguments, _run)
+
+
+async def _run(turn: Surroundings, execution: Execution, call_id: str) -> Ended:
+    return await Loop(turn, execution).run(call_id)
+
+
+_Perform = Callable[[Surroundings, Execution, Prepared], Awaitable[ToolResult | Pause]]
+_BUILTINS: dict[str, _Perform] = {
+    builtin.WRITE_TODOS: _write_todos,
+    builtin.READ_SKILL: _read_material,
+    builtin.READ_REFERENCE: _read_material,
+    builtin.TASK: _task,
+    builtin.DELEGATE: _delegate,
+}

@@ -122,8 +122,8 @@ class Planner:
             self._execution.remember(message, *batch.results)
             return None
         checked = check_questions(batch.asked.arguments)
-        self.asked = checked if isinstance(checked, tuple) else ()
-        return Pause(batch.asked.call.id)
+        questions = checked if isinstance(checked, tuple) else ()
+        return Pause(batch.asked.call.id, questions, self._execution.number)
 
 
 def _plan(calls: tuple[ToolCall, ...]) -> RunTools:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from agentflow.agent.config import Settings
 from agentflow.clock import NewId
 from agentflow.conversation.history import History, lean
-from agentflow.conversation.questions import Question
 from agentflow.conversation.tree import Place
 from agentflow.errors import AgentflowError, StaleOwner, StoreError
 from agentflow.message import TurnState
@@ -56,7 +55,7 @@ class TurnRunner:
 
     def __init__(
         self, store: Store, cache: HistoryCache, feed: Feed, agent: LoadedAgent, claimed: Claimed, session_id: str,
-        new_id: NewId, next_owning: Callable[[], Owning | None],
+        new_id: NewId, next_owning: Callable[[], Owning | None], load_agent: Callable[[str], LoadedAgent],
     ) -> None:  # fmt: skip
         self.interrupt = Interrupt()
         self.turn_id = claimed.turn_id
@@ -66,7 +65,7 @@ class TurnRunner:
         self._claimed = claimed
         self._new_id = new_id
         self._next_owning = next_owning
-        self._surroundings = Surroundings(store, claimed, self.interrupt, new_id)
+        self._surroundings = Surroundings(store, claimed, self.interrupt, new_id, load_agent)
         self._journal = Journal(store, feed, session_id, claimed, self.interrupt)
         self._live = LiveTurn(claimed.turn_id, TurnState.RUNNING)
 
@@ -153,10 +152,10 @@ class TurnRunner:
                 return ending.answered(self._claimed.answer)
             planner = Planner(self._surroundings, execution)
             if (paused := await planner.run()) is not None:
-                return self._ending(execution, paused, planner.asked)
+                return self._ending(execution, paused)
             loop = Loop(self._surroundings, execution)
             ended = await loop.run(await self._first_call(execution), ask_user.refused_limit(self._claimed))
-            return self._ending(execution, ended, loop.asked)
+            return self._ending(execution, ended)
         except Interrupted as interrupted:
             if interrupted.reason != "timeout":
                 return ending.interrupt(execution, interrupted.reason, self._new_id)
@@ -180,17 +179,17 @@ class TurnRunner:
         await execution.commit()
         return call_id
 
-    def _ending(self, execution: Execution, decision: Ended, asked: tuple[Question, ...]) -> Ending:
+    def _ending(self, execution: Execution, decision: Ended) -> Ending:
         match decision:
             case Finish():
                 return ending.finish(execution, decision.limit)
             case Fail():
                 return ending.fail(execution, decision.error, decision.limit, self._new_id)
             case Pause():
-                return ending.pause(execution, decision.call_id, asked, self.settings.ask_user_expiry_secs)
+                return ending.pause(execution, decision, self.settings.ask_user_expiry_secs)
             case AskLimit():
-                call_id, questions = ask_user.ask_about_limit(execution, decision.limit, self.settings, self._new_id)
-                return ending.pause(execution, call_id, questions, self.settings.ask_user_expiry_secs)
+                asked = ask_user.ask_about_limit(execution, decision.limit, self.settings, self._new_id)
+                return ending.pause(execution, asked, self.settings.ask_user_expiry_secs)
 
     # -- the end ---------------------------------------------------------------------------------------------------
 

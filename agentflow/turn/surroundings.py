@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from agentflow.clock import NewId
 from agentflow.store.protocol import Claimed, Store
+from agentflow.turn.loaded import LoadedAgent
 from agentflow.turn.stop import Interrupt
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The store, the request that opened the step, and the one switch that ends it."""
+    """The store, the request that opened the step, the one switch that ends it, and how sub-agents are loaded."""
 
     store: Store
     claimed: Claimed
     interrupt: Interrupt
     new_id: NewId
+    load_agent: Callable[[str], LoadedAgent]

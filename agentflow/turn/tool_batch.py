@@ -10,12 +10,14 @@ from agentflow.clock import NewId
 from agentflow.message import Message, ToolCall
 from agentflow.tools.calls import Prepared, finalize, prepare
 from agentflow.tools.results import ToolResult, refused
-from agentflow.turn.decisions import RunTools
+from agentflow.turn.decisions import Pause, RunTools
 from agentflow.turn.execution import Execution
 from agentflow.turn.model_call import milliseconds_since
 from agentflow.turn.stop import Interrupt
 
-Perform = Callable[[Prepared], Awaitable[ToolResult]]
+Perform = Callable[[Prepared], Awaitable[ToolResult | Pause]]
+
+NOBODY_TO_ASK = "Nobody can be asked here. Decide yourself, or report back what you need to know."
 
 _GIVE_UP_SECS = 0.2  # how long a cancelled async flow may take to end before the turn goes on without it
 
@@ -23,13 +25,15 @@ _GIVE_UP_SECS = 0.2  # how long a cancelled async flow may take to end before th
 class ToolBatch:
     """`results` are in the order they were recorded; `answer` is the text of the call that ended the turn.
 
-    `asked` is the checked `ask_user` call that is left open for the user's answer.
+    `asked` is the checked `ask_user` call that is left open for the user's answer; with `pause` it is a sub-agent
+    that asked, and the call that handed the turn over stays open.
     """
 
     def __init__(self, execution: Execution, plan: RunTools, perform: Perform, new_id: NewId) -> None:
         self.results: list[Message] = []
         self.answer: str | None = None
         self.asked: Prepared | None = None
+        self.pause: Pause | None = None
         self._execution = execution
         self._perform = perform
         self._new_id = new_id
@@ -37,7 +41,7 @@ class ToolBatch:
         self._ready: list[Prepared] = []
         self._waiting: deque[Prepared] = deque()
         self._ender: Prepared | None = None
-        self._running: dict[asyncio.Task[ToolResult], tuple[Prepared, float]] = {}
+        self._running: dict[asyncio.Task[ToolResult | Pause], tuple[Prepared, float]] = {}
 
     def stage(self, plan: RunTools, calls: Sequence[ToolCall], reply_id: str) -> None:
         """Stage one row per call, and at once the error results of those that cannot run (T11, T13)."""
@@ -47,7 +51,10 @@ class ToolBatch:
         if plan.ender is not None:
             self._sort(plan.ender, self._set_ender, failed)
         if plan.ask is not None:
-            self._sort(plan.ask, self._set_asked, failed)
+            if plan.ask.name in self._execution.agent.tools:
+                self._sort(plan.ask, self._set_asked, failed)
+            else:
+                failed.append((plan.ask, refused(NOBODY_TO_ASK, "refused")))
         starting = {prepared.call.id for prepared in self._take_free_slots()}
         for call in calls:
             self._execution.call_requested(call, reply_id, started=call.id in starting)
@@ -84,13 +91,19 @@ class ToolBatch:
                     await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
                 for task in [task for task in self._running if task.done()]:
                     prepared, started = self._running.pop(task)
-                    self._record(prepared.call, finalize(task.result(), prepared.tool), started, prepared)
+                    self._ended(prepared, task.result(), started)
                 for prepared in self._take_free_slots():
                     self._execution.call_started(prepared.call)
                 if self._ready or self._running or last():
                     await self._execution.commit()
         finally:
             await _abandon(self._running)
+
+    def _ended(self, prepared: Prepared, result: ToolResult | Pause, started: float) -> None:
+        if isinstance(result, Pause):
+            self.pause, self._ender = result, None
+        else:
+            self._record(prepared.call, finalize(result, prepared.tool), started, prepared)
 
     def _start_ready(self) -> None:
         loop = asyncio.get_running_loop()
@@ -116,11 +129,11 @@ class ToolBatch:
             self.answer = result.text if result.ok else None
 
 
-async def _result(perform: Perform, prepared: Prepared) -> ToolResult:
+async def _result(perform: Perform, prepared: Prepared) -> ToolResult | Pause:
     return await perform(prepared)
 
 
-async def _abandon(running: Iterable[asyncio.Task[ToolResult]]) -> None:
+async def _abandon(running: Iterable[asyncio.Task[ToolResult | Pause]]) -> None:
     """Cancel what still runs; whatever it returns later is dropped (T23)."""
     tasks = list(running)
     for task in tasks:

@@ -1,0 +1,155 @@
+"""Sub-agents: an agent's run inside another one's, for a piece of work or for the rest of the turn (T34, T35).
+
+A task's run knows only its prompt and comes back with a text. A run that the turn was handed to reads the user's
+message, may ask the user, and its answer is the turn's. Both have a history, limits and an interface of their own;
+their calls and usage count in the turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from agentflow import clock
+from agentflow.agent.inputs import check_inputs
+from agentflow.conversation.history import History
+from agentflow.conversation.repair import ASK_USER
+from agentflow.errors import AgentflowError, StaleOwner, StoreError
+from agentflow.message import ExecutionStatus, Message, ToolCall, text_of
+from agentflow.store import rows
+from agentflow.text import preview
+from agentflow.tools.results import ToolResult, refused
+from agentflow.turn.decisions import AskLimit, Fail, Finish, Pause
+from agentflow.turn.execution import Execution
+from agentflow.turn.loaded import LoadedAgent
+from agentflow.turn.stop import Interrupted
+from agentflow.turn.surroundings import Surroundings
+
+Run = Callable[[Surroundings, Execution, str], Awaitable[Pause | AskLimit | Finish | Fail]]
+"""`(turn, execution, id of the first model call) -> what ended the run`."""
+
+_PARTIAL_CHARS = 2000
+
+
+async def task(
+    turn: Surroundings, parent: Execution, call: ToolCall, arguments: Mapping[str, Any], run: Run
+) -> ToolResult:
+    """Run a sub-agent on a prompt; it cannot ask the user (T22)."""
+    prompt = Message(turn.new_id(), "user", str(arguments["prompt"]))
+    result = await _call(turn, parent, call, str(arguments["agent"]), prompt, None, run)
+    if isinstance(result, Pause):
+        raise RuntimeError("a task's sub-agent has no ask_user")
+    return result
+
+
+async def delegate(
+    turn: Surroundings, parent: Execution, call: ToolCall, arguments: Mapping[str, Any], run: Run
+) -> ToolResult | Pause:
+    """Hand the turn over: the sub-agent reads the user's message and, as text of this step, the parent's note."""
+    said = next((message for message in reversed(parent.messages) if message.role == "user"), None)
+    note = str(arguments["message"])
+    message = Message(turn.new_id(), "user", note if said is None else said.content)
+    return await _call(turn, parent, call, str(arguments["agent"]), message, None if said is None else note, run)
+
+
+async def _call(
+    turn: Surroundings, parent: Execution, call: ToolCall, name: str, message: Message, note: str | None, run: Run
+) -> ToolResult | Pause:
+    allowed = parent.agent.config.settings.max_subagent_depth
+    if parent.depth >= allowed:
+        return refused(f"sub-agents may be {allowed} deep (max_subagent_depth), this call would be deeper", "refused")
+    try:
+        agent = turn.load_agent(parent.agent.sub_agents[name])
+        child = await _begin(turn, parent, call, agent if note is not None else _without_questions(agent))
+    except (StaleOwner, StoreError):
+        raise
+    except AgentflowError as error:
+        return refused(f"sub-agent '{name}' cannot run: {error.message}", error.code)
+    if note is not None:
+        child.step_texts.append(f"The conversation was handed over to you with this note: {note}")
+    child.record(message)
+    child.remember(message)
+    call_id = turn.new_id()
+    child.request_call(call_id)
+    await child.commit()
+    return await finish_run(turn, child, lambda: run(turn, child, call_id))
+
+
+async def _begin(turn: Surroundings, parent: Execution, call: ToolCall, agent: LoadedAgent) -> Execution:
+    journal = parent.journal
+    given = {name: value for name, value in turn.claimed.inputs.items() if name in agent.config.inputs}
+    prompt = agent.render_prompt(check_inputs(agent.config.inputs, given), {}, {"id": journal.session_id})
+    child = Execution(journal, agent, journal.new_execution(), History(), parent)
+    child.prompt = prompt
+    child.known_blobs = parent.known_blobs
+    child.begin(asyncio.get_running_loop().time(), (), None)
+    child.stage(
+        rows.InsertBlob(agent.config.hash, agent.config_text),
+        rows.InsertExecution(
+            child.number, journal.turn, agent.config.name, agent.config.hash, ExecutionStatus.RUNNING,
+            clock.instant(), parent.number, call.id,
+        ),
+    )  # fmt: skip
+    parent.children.append(child)
+    return child
+
+
+def _without_questions(agent: LoadedAgent) -> LoadedAgent:
+    return agent.with_tools({name: tool for name, tool in agent.tools.items() if name != ASK_USER})
+
+
+async def finish_run(
+    turn: Surroundings, child: Execution, run: Callable[[], Awaitable[Pause | AskLimit | Finish | Fail]]
+) -> ToolResult | Pause:
+    """Run a begun sub-agent to its end and stage that end on its parent (T35).
+
+    An interruption leaves everything to the turn's own end, which closes what is open here too.
+    """
+    limit = child.agent.config.settings.turn_timeout_secs
+    try:
+        async with asyncio.timeout(limit or None):
+            ended = await run()
+    except Interrupted:
+        return refused("the turn was interrupted", "interrupted")
+    except (StaleOwner, StoreError):
+        raise
+    except TimeoutError:
+        return _failed(turn, child, f"it did not finish within turn_timeout_secs ({limit:g})")
+    except AgentflowError as error:
+        return _failed(turn, child, f"{error.message} ({error.code})")
+    if isinstance(ended, Pause):
+        return ended
+    if isinstance(ended, Fail):
+        return _failed(turn, child, f"{ended.error.message} ({ended.error.code})")
+    if isinstance(ended, AskLimit):
+        return _failed(turn, child, f"it reached {ended.limit}")
+    return _answered(child, ended.limit)
+
+
+def _answered(child: Execution, limit: str | None) -> ToolResult:
+    last = child.messages[-1] if child.messages else None
+    answer = text_of(last.content).strip() if last is not None and last.role == "assistant" else ""
+    if not answer:
+        _end(child, ExecutionStatus.ERROR)
+        return refused(f"sub-agent '{child.agent.config.name}' answered nothing", "no_answer")
+    _end(child, ExecutionStatus.DONE)
+    return ToolResult(True, answer if limit is None else f"{answer}\n[The sub-agent reached {limit}.]")
+
+
+def _failed(turn: Surroundings, child: Execution, reason: str) -> ToolResult:
+    """Close what the run left open; the parent reads the reason and a bounded part of what was done."""
+    from agentflow.turn.ending import close_child
+
+    done = [text_of(message.content) for message in child.messages if message.role == "assistant"]
+    close_child(child, reason, turn.new_id)
+    _end(child, ExecutionStatus.ERROR)
+    partial = preview("\n".join(text for text in done if text.strip()), _PARTIAL_CHARS)
+    said = f"sub-agent '{child.agent.config.name}' failed: {reason}"
+    return refused(said if not partial else f"{said}\nWhat it had said so far: {partial}", "sub_agent_failed")
+
+
+def _end(child: Execution, status: ExecutionStatus) -> None:
+    child.ended(status)
+    if child.parent is not None:
+        child.parent.adopt(child)
