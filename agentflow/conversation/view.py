@@ -28,6 +28,10 @@ class Known(Protocol):
         """At least the branches of the nodes returned, and their ancestors."""
         ...
 
+    def recorded(self, ids: Collection[str]) -> Collection[str]:
+        """Those of the ids that name a node, or are an alias of one (C9, C26)."""
+        ...
+
     def nodes(self, ids: Collection[str]) -> Mapping[str, Node]:
         """By the id asked for, which may be an alias (C26); ids that are not recorded are left out (C9)."""
         ...
@@ -136,15 +140,19 @@ def append(known: Known, head: Node | None, messages: Sequence[Message], new_id:
 
 
 class _Recorded:
-    """One input against the tree: what of it is recorded, looked up in bulk."""
+    """One input against the tree: what of it is recorded, looked up in bulk.
+
+    A view may have thousands of messages and all of them recorded: of most only that is asked, not the node.
+    """
 
     def __init__(self, known: Known, head: Node | None, messages: Sequence[Message]) -> None:
         self.known = known
         self.head = head
         self.active = Path.to(known.branches, head.place if head else None)
-        self._nodes = known.nodes({message.id for message in messages if message.id})
+        self._ids = known.recorded({message.id for message in messages if message.id})
+        self._nodes: dict[str, Node] = {}
         self._results = self.results(
-            {m.tool_call_id for m in messages if m.role == "tool" and m.tool_call_id and m.id not in self._nodes}
+            {m.tool_call_id for m in messages if m.role == "tool" and m.tool_call_id and m.id not in self._ids}
         )
 
     def results(self, call_ids: Collection[str]) -> Mapping[str, Sequence[Node]]:
@@ -156,10 +164,16 @@ class _Recorded:
         `after` is the node before it. A call `asked` by a new message of the same input has its result there too:
         clients that number their calls afresh must not get an old result in place of theirs.
         """
-        node = self._nodes.get(message.id)
-        if node is None and message.role == "tool" and message.tool_call_id not in asked:
+        if message.id in self._ids:
+            return self._node(message.id)
+        if message.role == "tool" and message.tool_call_id not in asked:
             return self.meant(self._results.get(message.tool_call_id or "", ()), after)
-        return node
+        return None
+
+    def _node(self, id_: str) -> Node:
+        if id_ not in self._nodes:
+            self._nodes.update(self.known.nodes([id_]))
+        return self._nodes[id_]
 
     def meant(self, results: Sequence[Node], after: Node | None) -> Node | None:
         """Of several results of one call, the next one on the active path, else the oldest (C16)."""
@@ -169,13 +183,17 @@ class _Recorded:
 
     def walk(self, view: Sequence[Message]) -> tuple[Node | None, int]:
         """The last node of the recorded prefix, and the index of the first message after it (C10, C14)."""
-        cursor: Node | None = None
+        cursor: Node | str | None = None  # the id alone, as long as nothing but that is asked
         for index, message in enumerate(view):
-            node = self._nodes.get(message.id) or self.node(message, cursor)
+            if message.id in self._ids:
+                cursor = message.id
+                continue
+            cursor = self._node(cursor) if isinstance(cursor, str) else cursor
+            node = self.node(message, cursor)
             if node is None:
                 return cursor, index
             cursor = node
-        return cursor, len(view)
+        return self._node(cursor) if isinstance(cursor, str) else cursor, len(view)
 
     def copy_meant(self, cursor: Node) -> Node:
         """The copy of the cursor on the active path, when only the copy lies there (C15)."""
@@ -189,7 +207,7 @@ class _Recorded:
         asked: set[str] = set()
         unknown = []
         for message in messages:
-            if self.node(message, self.head, asked) is None:
+            if message.id not in self._ids and self.node(message, self.head, asked) is None:
                 asked.update(call.id for call in message.tool_calls)
                 unknown.append(message)
         return unknown
@@ -199,6 +217,7 @@ class _Recorded:
         asked: set[str] = set()
         used: set[str] = set()
         writes = []
+        self._nodes.update(self.known.nodes({message.id for message in news if message.id in self._ids}))
         for message in news:
             original = self.node(message, cursor, asked)
             if original is not None:

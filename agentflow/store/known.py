@@ -48,20 +48,37 @@ class KnownRows:
         found = self._tx.all(_NODE + "node.branch = ? AND node.depth = ?", self._key, *place)
         return next(iter(self._nodes(found)), None)
 
+    def recorded(self, ids: Collection[str]) -> Collection[str]:
+        """Answered by the index alone."""
+        found = {
+            id_
+            for chunk in _chunks(list(ids))
+            for (id_,) in self._tx.all(
+                f"SELECT id FROM message WHERE session_key = ? AND id IN ({_marks(chunk)})", self._key, *chunk
+            )
+        }
+        return found | self._aliases(set(ids) - found).keys() if len(found) < len(ids) else found
+
     def nodes(self, ids: Collection[str]) -> Mapping[str, Node]:
         found = {node.id: node for node in self._select("id", ids)}
-        missing = [id_ for id_ in ids if id_ not in found]
-        for chunk in _chunks(missing):
-            aliases = dict(
-                self._tx.all(
-                    f"SELECT target, alias FROM alias WHERE session_key = ? AND kind = 'message' "
-                    f"AND alias IN ({_marks(chunk)})",
-                    self._key,
-                    *chunk,
-                )
-            )
-            found |= {aliases[node.id]: node for node in self._select("id", aliases)}
+        targets = self._aliases([id_ for id_ in ids if id_ not in found])
+        if targets:
+            meant = {node.id: node for node in self._select("id", set(targets.values()))}
+            found |= {alias: meant[target] for alias, target in targets.items()}
         return found
+
+    def _aliases(self, ids: Collection[str]) -> Mapping[str, str]:
+        """What those of the ids stand for that are aliases."""
+        return {
+            alias: target
+            for chunk in _chunks(list(ids))
+            for alias, target in self._tx.all(
+                "SELECT alias, target FROM alias WHERE session_key = ? AND kind = 'message' "
+                f"AND alias IN ({_marks(chunk)})",
+                self._key,
+                *chunk,
+            )
+        }
 
     def results(self, call_ids: Collection[str]) -> Mapping[str, Sequence[Node]]:
         found: dict[str, list[Node]] = {}

@@ -43,6 +43,9 @@ class MemoryTree:
 
     # What `Known` asks.
 
+    def recorded(self, ids: Collection[str]) -> Collection[str]:
+        return self.nodes(ids).keys()
+
     def nodes(self, ids: Collection[str]) -> Mapping[str, Node]:
         named = {id: self._nodes.get(self.aliases.get(id, id)) for id in ids}
         return {id: node for id, node in named.items() if node is not None}
@@ -111,8 +114,9 @@ class MemoryTree:
             self.branches[chain.branch.number] = chain.branch
         for index, write in enumerate(writes):
             content = write.message or self.contents[write.original.original if write.original else ""]
-            node = Node(write.id, chain.place(index), write.role, write.calls, write.tool_call_id,
-                        write.turn, write.copied_from)
+            node = Node(
+                write.id, chain.place(index), write.role, write.calls, write.tool_call_id, write.turn, write.copied_from
+            )
             assert node.id not in self._nodes, f"{node.id} is recorded twice"
             assert node.place not in self._at, f"{node.place} is taken"
             self._nodes[node.id] = self._at[node.place] = node

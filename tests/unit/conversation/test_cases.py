@@ -39,7 +39,13 @@ PURE = [id for id, case in CASES.items() if case["area"] in AREAS and id not in 
 
 # What an expectation says about the engine around the core: codes, events, and when a turn runs.
 ENGINE_ONLY = {
-    "http", "trigger", "state_checked", "turn_runs", "queued", "turns_started_count", "one_at_a_time",
+    "http",
+    "trigger",
+    "state_checked",
+    "turn_runs",
+    "queued",
+    "turns_started_count",
+    "one_at_a_time",
     "events_in_order",
 }
 

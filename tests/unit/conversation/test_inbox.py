@@ -42,13 +42,28 @@ def nested(levels: int) -> Any:
 
 
 FULL = [
-    say(agent_id="bot", turn_id="t1", stream=False, interrupt=True, queue=True,
-        client={"state": [], "context": [{"a": 1}], "forwarded_props": {"x": None}}, inputs={"customer": 7}),
-    {"type": "client.append", "queue": "merge", "messages": [
-        {"id": "u1", "role": "user", "content": [{"type": "text", "text": "see"}, {"type": "image_url", "url": "x"}]},
-        {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "name": "look", "arguments": "{}"}]},
-        {"role": "tool", "content": "found", "tool_call_id": "c1", "name": "look"},
-    ]},
+    say(
+        agent_id="bot",
+        turn_id="t1",
+        stream=False,
+        interrupt=True,
+        queue=True,
+        client={"state": [], "context": [{"a": 1}], "forwarded_props": {"x": None}},
+        inputs={"customer": 7},
+    ),
+    {
+        "type": "client.append",
+        "queue": "merge",
+        "messages": [
+            {
+                "id": "u1",
+                "role": "user",
+                "content": [{"type": "text", "text": "see"}, {"type": "image_url", "url": "x"}],
+            },
+            {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "name": "look", "arguments": "{}"}]},
+            {"role": "tool", "content": "found", "tool_call_id": "c1", "name": "look"},
+        ],
+    },
     view(),
     {"type": "head.move", "message_id": "u1"},
     {"type": "ask_user.answer", "tool_call_id": "c1", "answers": {"Plan": ["Pro", "Team"]}},
@@ -159,12 +174,21 @@ REFUSED: list[tuple[Any, str, str]] = [
     (view({"role": "tool", "content": "x"}), "messages[0].tool_call_id", "required"),
     (view({"role": "assistant", "tool_calls": {"a": 1}}), "messages[0].tool_calls", "must be a list"),
     (view({"role": "assistant", "tool_calls": [{"name": "f"}]}), "messages[0].tool_calls[0].id", "required"),
-    (view({"role": "assistant", "tool_calls": [{"id": "c", "function": {}}]}),
-     "messages[0].tool_calls[0].function.name", "required"),
-    (view({"role": "assistant", "tool_calls": [{"id": "c", "name": "f", "arguments": 7}]}),
-     "messages[0].tool_calls[0].arguments", "a JSON text or an object"),
-    (view({"role": "assistant", "tool_calls": [{"id": "c", "name": "f"}, {"id": "c", "name": "f"}]}),
-     "messages[0].tool_calls[1].id", "already used"),
+    (
+        view({"role": "assistant", "tool_calls": [{"id": "c", "function": {}}]}),
+        "messages[0].tool_calls[0].function.name",
+        "required",
+    ),
+    (
+        view({"role": "assistant", "tool_calls": [{"id": "c", "name": "f", "arguments": 7}]}),
+        "messages[0].tool_calls[0].arguments",
+        "a JSON text or an object",
+    ),
+    (
+        view({"role": "assistant", "tool_calls": [{"id": "c", "name": "f"}, {"id": "c", "name": "f"}]}),
+        "messages[0].tool_calls[1].id",
+        "already used",
+    ),
     (say(stream=1), "stream", "must be true or false, not a number"),
     (say(interrupt="yes"), "interrupt", "must be true or false, not a string"),
     (say(queue=1), "queue", "must be true, false or 'merge'"),
@@ -228,9 +252,16 @@ ALMOST = st.fixed_dictionaries(
                 optional={"content": JSON, "tool_call_id": JSON, "tool_calls": JSON, "id": JSON},
             ),
             max_size=3,
-        ) | JSON,
-        "client": JSON, "inputs": JSON, "queue": JSON, "stream": JSON, "turn_id": JSON, "message_id": JSON,
-        "tool_call_id": JSON, "answers": JSON,
+        )
+        | JSON,
+        "client": JSON,
+        "inputs": JSON,
+        "queue": JSON,
+        "stream": JSON,
+        "turn_id": JSON,
+        "message_id": JSON,
+        "tool_call_id": JSON,
+        "answers": JSON,
     },
 )
 

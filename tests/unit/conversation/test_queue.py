@@ -29,9 +29,7 @@ def sent(entries: Sequence[Entry]) -> list[list[str]]:
 
 def test_turns_start_in_the_order_they_were_queued_and_a_merge_joins_only_the_last() -> None:
     """B55: A, B with true, C, D to merge, E with true, then F without a flag behind them."""
-    entries = queued(
-        say("A", True), say("B", True), say("C", "merge"), say("D", "merge"), say("E", True), say("F")
-    )
+    entries = queued(say("A", True), say("B", True), say("C", "merge"), say("D", "merge"), say("E", True), say("F"))
     assert sent(entries) == [["A"], ["B"], ["C", "D"], ["E"], ["F"]]
     assert [entry.turn_id for entry in entries] == ["turn1", "turn2", "turn3", "turn4", "turn5"]
 

@@ -19,7 +19,11 @@ def talk() -> MemoryTree:
 def tools() -> MemoryTree:
     """u1, one reply with two calls, their results, the answer."""
     return MemoryTree().add(
-        None, message("u1"), asking("a1", "c1", "c2"), result("r1", "c1"), result("r2", "c2"),
+        None,
+        message("u1"),
+        asking("a1", "c1", "c2"),
+        result("r1", "c1"),
+        result("r2", "c2"),
         message("a2", "assistant"),
     )
 
@@ -152,8 +156,13 @@ class TestWholeExchanges:
 
     def test_a_client_that_numbers_its_calls_afresh_names_the_next_result_of_that_number(self) -> None:
         tree = MemoryTree().add(
-            None, message("u1"), asking("a1", "call_1"), result("r1", "call_1"), message("u2"),
-            asking("a2", "call_1"), result("r2", "call_1"),
+            None,
+            message("u1"),
+            asking("a1", "call_1"),
+            result("r1", "call_1"),
+            message("u2"),
+            asking("a2", "call_1"),
+            result("r2", "call_1"),
         )
         assert seen(tree, "u1", "a1", result("", "call_1"), "u2", "a2", result("", "call_1")).head == "r2"
         assert seen(tree, "u1", "a1", result("", "call_1")).head == "r1"
@@ -252,7 +261,8 @@ class TestAppending:
     def test_a_second_new_id_in_one_input_gets_a_fresh_one(self) -> None:
         outcome = composed(talk(), message("c1"), message("c1", content="b"))
         assert [(write.id, write.message.content) for write in outcome.writes if write.message] == [
-            ("c1", "text"), ("$new1", "b")
+            ("c1", "text"),
+            ("$new1", "b"),
         ]
 
     def test_a_known_message_on_an_emptied_path_is_refused(self) -> None:

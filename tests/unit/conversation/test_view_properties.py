@@ -43,8 +43,15 @@ def messages_of(tree: MemoryTree, parts: Sequence[Part], new_id: NewId) -> list[
         if part.kind == "known" and tree.order:
             node = tree.order[part.number % len(tree.order)]
             known = tree.contents[node.id]
-            view.append(message(node.id if part.named else "", known.role, "resent",
-                                tool_calls=known.tool_calls, tool_call_id=known.tool_call_id))
+            view.append(
+                message(
+                    node.id if part.named else "",
+                    known.role,
+                    "resent",
+                    tool_calls=known.tool_calls,
+                    tool_call_id=known.tool_call_id,
+                )
+            )
         elif part.kind == "exchange":
             view += [asking(id, call, f"{call}b"), result("", f"{call}b"), result(new_id(), call)]
         elif part.kind == "lone result":
@@ -87,7 +94,9 @@ def check(tree: MemoryTree, kind: str, messages: list[Message], outcome: Merge) 
     if outcome.new_from and messages[outcome.new_from - 1].id in recorded:
         short = merge(tree, tree.head, messages[outcome.new_from - 1 :], ids_from(5_000))
         assert (short.cursor, len(short.writes), short.head_moved) == (
-            outcome.cursor, len(outcome.writes), outcome.head_moved
+            outcome.cursor,
+            len(outcome.writes),
+            outcome.head_moved,
         )
 
 
