@@ -39,7 +39,7 @@ that only the user can make, call ask_user instead of writing a plan."""
 
 _ROUNDS = 3  # replies until a planner that writes no plan is given up
 _NOT_RUN = "Not run: while planning only one call of ask_user is possible."
-_ITEM = re.compile(r"\s*(?:[-*•]|\d+[.)])\s+(?:\[[ xX]?\]\s+)?(.*\S)")
+_ITEM = re.compile(r"\s*(?:[-*•]|\d+[.)])\s+(?:\[[ xX]?\]\s+)?(.*\S)\s*")
 _SCHEMAS = tool_schemas([ASK_USER_TOOL])
 _SCHEMAS_TEXT = dumps(_SCHEMAS)
 
