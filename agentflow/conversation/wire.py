@@ -23,6 +23,7 @@ MAX_SHOWN = 40  # characters of what was sent, in a sentence about it
 ROLES: tuple[Role, ...] = get_args(Role)
 MESSAGE_FIELDS = ("id", "role", "content", "tool_calls", "tool_call_id", "name", "hidden")
 _MESSAGE_FIELDS = frozenset(MESSAGE_FIELDS)
+_PLAIN_FIELDS = frozenset(MESSAGE_FIELDS[:3])  # all that most messages of a long view have
 CALL_FIELDS = ("id", "name", "arguments")
 OPENAI_CALL_FIELDS = ("id", "type", "function", "index")
 FUNCTION_FIELDS = ("name", "arguments")
@@ -150,7 +151,7 @@ def message_of(value: Any, level: int = 2) -> Message:
     """
     if isinstance(value, Message):
         value = value.as_dict()
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict | Mapping):
         refuse("", f"must be an object, not {kind_of(value)}.")
     if not _MESSAGE_FIELDS.issuperset(value):
         no_unknown(value, MESSAGE_FIELDS, "")
@@ -161,9 +162,12 @@ def message_of(value: Any, level: int = 2) -> Message:
     content = _content(get("content"), level + 1)
     if role == "user" and is_blank(content):
         refuse("content", "a user message needs text or parts.")
+    identifier = optional_id(get("id"), "id") or ""
+    if role != "tool" and _PLAIN_FIELDS.issuperset(value):
+        return Message(identifier, role, content)
     calls = get("tool_calls")
     return Message(
-        optional_id(get("id"), "id") or "",
+        identifier,
         role,
         content,
         _calls(calls, role, level + 1) if calls else (),
