@@ -60,6 +60,18 @@ def _load() -> Any:
     return litellm
 
 
+def _idle_clients(litellm: Any) -> list[Any]:
+    """Its clients of this event loop, taken out of its cache; and the one it shares among loops, if no loop streams."""
+    from litellm.caching.evicted_client_closer import running_loop_token
+
+    cache, mine = litellm.in_memory_llm_clients_cache, f"-{running_loop_token()}"
+    clients = {key: client for key, client in list(cache.cache_dict.items()) if key.endswith(mine)}
+    for key in clients:
+        cache.delete_cache(key)
+    shared = vars(litellm).get("module_level_aclient")
+    return [*clients.values(), *([shared] if shared and not any(_open_streams.values()) else [])]
+
+
 async def _loaded() -> Any:
     if not _load.cache_info().currsize:
         return await asyncio.to_thread(_load)
@@ -121,21 +133,15 @@ class LitellmModel:
         )
 
     async def close(self) -> None:
-        """Close the connections litellm keeps for this event loop, unless a stream of any model is open on it.
+        """Close the connections litellm keeps, unless a stream of any model is open on them.
 
-        The models of a loop share them; they are opened again when they are needed.
+        Models share them; they are opened again when they are needed.
         """
-        loaded = _load.cache_info().currsize > 0
-        if not loaded or _open_streams.get(asyncio.get_running_loop()):
+        if not _load.cache_info().currsize or _open_streams.get(asyncio.get_running_loop()):
             return
-        from litellm.caching.evicted_client_closer import running_loop_token
-
-        cache, mine = _load().in_memory_llm_clients_cache, f"-{running_loop_token()}"
-        for key, client in list(cache.cache_dict.items()):
-            if key.endswith(mine):
-                cache.delete_cache(key)
-                with contextlib.suppress(Exception):  # a connection that is broken already is closed
-                    await client.close()
+        for client in _idle_clients(_load()):
+            with contextlib.suppress(Exception):  # a connection that is broken already is closed
+                await client.close()
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta, None]:
         """One attempt, streamed, as `Model.stream` promises (T12, T16)."""

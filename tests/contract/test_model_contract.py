@@ -242,6 +242,25 @@ def test_closing_the_stream_closes_the_connection(adapter: str) -> None:
 
 
 @pytest.mark.parametrize("adapter", WIRES)
+def test_connections_can_be_closed_but_not_under_a_stream(adapter: str) -> None:
+    """Models share them: closing one runtime must not cut the stream of another; afterwards they open again."""
+
+    async def run() -> list[str]:
+        answers = [Answer(text=["a", "b"], delay_secs=0.01), Answer(text="c")]
+        async with StubServer(answers) as stub:
+            one, other = litellm_model(adapter, stub), litellm_model(adapter, stub)
+            texts = []
+            for model in (one, other):
+                async for delta in model.stream(request()):
+                    await other.close()
+                    texts += [delta.text] if isinstance(delta, TextDelta) else []
+                await other.close()
+            return texts
+
+    assert asyncio.run(run()) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("adapter", WIRES)
 @pytest.mark.parametrize(
     "answer",
     [Answer(hang="first"), Answer(text="x", hang="finish"), Answer(text=["x"] * 999, delay_secs=0.01)],
