@@ -123,6 +123,11 @@ def ask_user(call_id: str, questions: list[dict[str, Any]], execution: int) -> L
     return LogEntry(ASK_USER, full, call_id, {"execution": execution})
 
 
+def ask_user_answered(call_id: str, config_hash: str) -> LogEntry:
+    """`{tool_call_id, config_hash}`: the configuration the turn goes on with, which may have changed (A7)."""
+    return plain(ASK_USER_ANSWERED, {"tool_call_id": call_id, "config_hash": config_hash})
+
+
 def todo(todos: list[dict[str, Any]], execution: int, number: int) -> LogEntry:
     """`{todos}`; `ref` is `execution:number` of the stored list, absent for a list that was dropped."""
     return LogEntry(TODO, {"todos": todos}, f"{execution}:{number}" if number else None)
