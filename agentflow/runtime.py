@@ -22,7 +22,8 @@ from agentflow.events import Event
 from agentflow.loading import Agents, OpenModel, database_url
 from agentflow.reading import Reader
 from agentflow.running import MOVES, POLL_SECS, RunningTurns
-from agentflow.store.protocol import Claim, Moved, MoveHead, Queued, Replayed, Stop, Store
+from agentflow.store.path_protocol import Moved, MoveHead
+from agentflow.store.protocol import Claim, Queued, Replayed, Stop, Store
 from agentflow.turn.feed import Feeds
 from agentflow.turn.loaded import LoadedAgent
 from agentflow.turn.owner import is_alive

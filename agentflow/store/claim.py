@@ -293,11 +293,11 @@ class _Start:
         if self.owning.planning and (before := shown(self.tx, self.work.key)) is not None and before.items:
             self.work.tell(events.todo([], 0, 0))
 
-    def _restore_todos(self, paused: Pending) -> None:
+    def _restore_todos(self, turn: int, main: int) -> None:
         """A resumed turn has its list back; the client is told when it saw another one meanwhile (T32)."""
         if not self.owning.planning:
             return
-        listed = newest(self.tx, self.work.key, paused.turn, paused.execution)
+        listed = newest(self.tx, self.work.key, turn, main)
         if listed is not None and listed != shown(self.tx, self.work.key):
             self.work.tell(events.todo(list(listed.items), listed.execution, listed.number))
 
@@ -314,10 +314,11 @@ class _Start:
         result = Message(owning.new_id(), "tool", text, (), paused.call_id, "ask_user")
         work.steps += 1
         from_state, to_state = owning.moves.answer
+        main, *below = self._paused_executions(paused.turn)
         work.rows += (
             rows.MoveQuestion("answered", paused.execution, paused.call_id, "pending"),
             rows.MoveTurn(to_state, paused.turn, from_state),
-            rows.MoveExecution(ExecutionStatus.RUNNING, None, paused.execution),
+            *(rows.MoveExecution(ExecutionStatus.RUNNING, None, execution) for execution in (main, *below)),
             rows.EndToolCall(
                 ToolCallStatus.FINISHED, None, 1, result.id, None, 0, paused.execution, paused.call_id,
                 ToolCallStatus.PLANNED,
@@ -326,17 +327,29 @@ class _Start:
         work.rows += [rows.InsertAlias("message", alias, result.id) for alias in aliases]
         if turn_id != paused.turn_id:
             work.rows.append(rows.InsertAlias("turn", turn_id, paused.turn_id))
-        work.tell(events.plain(events.ASK_USER_ANSWERED, {"tool_call_id": paused.call_id}))
-        self._restore_todos(paused)
-        work.record(self.tx, [result], paused.turn, paused.execution, head_id(self.tx, work))
-        work.tell(events.tool_call_ended(result, ok=True))
+        work.rows.append(rows.InsertBlob(*owning.config))
+        work.tell(events.ask_user_answered(paused.call_id, owning.config[0]))
+        self._restore_todos(paused.turn, main)
+        if paused.execution == main:
+            work.record(self.tx, [result], paused.turn, main, head_id(self.tx, work))
+            work.tell(events.tool_call_ended(result, ok=True))
+        else:
+            ended = events.tool_call_ended(result, ok=True)
+            work.record_below(self.tx, result, paused.turn, paused.execution, ended)
         kept = self.tx.one("SELECT request FROM turn WHERE session_key = ? AND number = ?", work.key, paused.turn)[0]
         before: dict[str, Any] = json.loads(kept) if kept is not None else {}
         client = given.client.as_dict() or before.get("client", {})
         claimed = self._open_step(
-            paused.turn, paused.turn_id, paused.execution, base, (result,), before.get("inputs", {}), client
-        )
-        return replace(claimed, resumed=True, usage=turn_usage(self.tx, work.key, paused.turn))
+            paused.turn, paused.turn_id, main, base, (result,), before.get("inputs", {}), client,
+            answered=paused.execution != main,
+        )  # fmt: skip
+        return replace(claimed, resumed=True, asking=paused.execution, usage=turn_usage(self.tx, work.key, paused.turn))
+
+    def _paused_executions(self, turn: int) -> list[int]:
+        """The main execution of a paused turn, and those of the sub-agents it was handed to."""
+        waiting = "SELECT number FROM execution WHERE session_key = ? AND turn = ? AND status = ? ORDER BY number"
+        found = self.tx.all(waiting, self.work.key, turn, ExecutionStatus.PENDING_USER_INPUT)
+        return [number for (number,) in found]
 
     def _open_step(
         self, turn: int, turn_id: str, execution: int, base: Place | None, messages: tuple[Message, ...],

@@ -38,15 +38,15 @@ class _Left:
 def repair(tx: Tx, work: Work, turn: int, move: Move, at: Instant, new_id: NewId) -> str:
     """Close the turn of an owner that is gone (T30); returns its id. Its entries are staged in `work`."""
     left = _left(tx, work.key, turn)
-    seen = next((text or "" for _, text, of in left.streams if of == left.execution), "")
-    closing = close(left.calls, seen, _DIED, marker=INTERRUPTED)
-    _close_calls(tx, work, turn, closing.results, new_id)
+    shown = next(((id_, text) for id_, text, of in left.streams if of == left.execution and text), ("", ""))
+    closing = close(left.calls, shown[1] or "", _DIED, marker=INTERRUPTED)
+    _close_calls(tx, work, turn, left.execution, closing.results, new_id)
     for call_id, _, _ in left.streams:
         work.rows.append(_lost_call(call_id))
         work.tell(events.plain(events.LLM_CALL_ERRORED, {"call_id": call_id, "code": "interrupted"}))
     answer = None
     if closing.text is not None:
-        answer = Message(left.streams[0][0], "assistant", closing.text)
+        answer = Message(shown[0], "assistant", closing.text)
         work.record(tx, [answer], turn, left.execution, head_id(tx, work))
     _end(tx, work, turn, left, move, at, answer, closing.answer_chars, None)
     return left.turn_id
@@ -68,7 +68,7 @@ def close_paused(
     """Close a paused turn: its question gets a placeholder result (T25); returns the turn's id."""
     left = _left(tx, work.key, turn)
     closing = close(left.calls, "", why, marker=marker, always=marker is not None)
-    _close_calls(tx, work, turn, closing.results, new_id)
+    _close_calls(tx, work, turn, left.execution, closing.results, new_id)
     for execution, call_id in tx.all(
         "SELECT execution, call_id FROM question WHERE session_key = ? AND turn = ? AND state = 'pending'",
         work.key, turn,
@@ -85,7 +85,7 @@ def close_paused(
 def head_id(tx: Tx, work: Work) -> str | None:
     """The id of the message the path ends in: the last one staged, else the recorded one."""
     for row in reversed(work.rows):
-        if isinstance(row, rows.InsertMessage):
+        if isinstance(row, rows.InsertMessage) and (row.branch, row.depth) == work.head:
             return row.id
     place = "SELECT id FROM message WHERE session_key = ? AND branch = ? AND depth = ?"
     row = tx.one(place, work.key, work.branch, work.depth)
@@ -108,14 +108,21 @@ def _left(tx: Tx, key: int, turn: int) -> _Left:
     )
 
 
-def _close_calls(tx: Tx, work: Work, turn: int, results: Sequence[tuple[OpenCall, str]], new_id: NewId) -> None:
+def _close_calls(
+    tx: Tx, work: Work, turn: int, main: int, results: Sequence[tuple[OpenCall, str]], new_id: NewId
+) -> None:
+    """Placeholder results, each on the path of the run that asked."""
     for call, text in results:
         result = Message(new_id(), "tool", text, (), call.id, call.name)
-        work.record(tx, [result], turn, call.execution, head_id(tx, work))
+        ended = events.tool_call_ended(result, ok=False)
+        if call.execution == main:
+            work.record(tx, [result], turn, main, head_id(tx, work))
+            work.tell(ended)
+        else:
+            work.record_below(tx, result, turn, call.execution, ended)
         work.rows.append(
             rows.EndToolCall(ToolCallStatus.CLOSED, None, 0, result.id, None, 0, call.execution, call.id, call.status)
         )
-        work.tell(events.tool_call_ended(result, ok=False))
 
 
 def _lost_call(call_id: str) -> rows.EndLlmCall:

@@ -10,7 +10,7 @@ import json
 from agentflow.store.rows import dumps
 from agentflow.store.transaction import Tx
 
-_OF_THE_TURN = ("message", "execution", "llm_call", "tool_call", "todo_list")
+_OF_THE_TURN = ("message", "execution", "llm_call", "tool_call", "todo_list", "state_version")
 _BLANKED = (
     "UPDATE turn SET request = NULL, plan = NULL, input = NULL, output = NULL, cache_read = NULL, "
     "cache_write = NULL, cost = NULL WHERE session_key = ? AND number = ?",

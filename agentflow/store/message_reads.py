@@ -54,6 +54,16 @@ def path(tx: Tx, key: int, head: Place | None, lean_before: int | None) -> list[
     return [PathEntry(message_of(row[4:]), row[0], Place(row[1], row[2]), row[3]) for row in found]
 
 
+def run_path(tx: Tx, key: int, execution: int) -> list[PathEntry]:
+    """The newest branch of a sub-agent's run, root first; every one of them is a root of its own."""
+    found = tx.one(
+        "SELECT branch, max(depth) FROM message WHERE session_key = ? AND branch = "
+        "(SELECT max(number) FROM branch WHERE session_key = ? AND execution = ?) GROUP BY branch",
+        key, key, execution,
+    )  # fmt: skip
+    return [] if found is None else path(tx, key, Place(*found), None)
+
+
 def tree(tx: Tx, key: int) -> Tree:
     """Every node of the session's own tree (not of sub-agents), parents before children."""
     nodes = tuple(

@@ -6,7 +6,7 @@ from agentflow import events
 from agentflow.errors import MessageNotFound, SessionNotFound
 from agentflow.store.closing import repair_and_release
 from agentflow.store.known import KnownRows
-from agentflow.store.protocol import Moved, MoveHead
+from agentflow.store.path_protocol import Moved, MoveHead
 from agentflow.store.refusals import refuse_busy
 from agentflow.store.transaction import Tx
 from agentflow.store.work import Work

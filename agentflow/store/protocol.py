@@ -18,6 +18,7 @@ from agentflow.conversation.questions import Question
 from agentflow.conversation.tree import Place
 from agentflow.events import Event, LogEntry
 from agentflow.message import Message, TurnState, Usage
+from agentflow.store.path_protocol import Merged, MergeView, Moved, MoveHead, Settle, Settled, Versions
 from agentflow.store.rows import Row
 
 Move = tuple[TurnState, TurnState]
@@ -79,7 +80,7 @@ class Claimed:
     """A turn is running and ours. `head` is where the path ends now, `previous_head` where it ended before.
 
     `inputs` and `client` are the request's (C8), `messages` what was recorded of it, with ids. `usage` is what the
-    turn has spent in earlier steps, when `resumed` by the answer to a question. `forks`: something follows the head
+    turn has spent in earlier steps, when `resumed` by the answer to a question, which execution number `asking` had asked. `forks`: something follows the head
     on its branch already, so the next message opens a branch. `answer` is there when the path ends in it already
     (C13). `call_id` names the first model call when the claim recorded it. `previous_ended_at`: when the session was
     last at work, null on a first turn and when `resumed` (X11). `log` holds the turn's entries of this
@@ -106,6 +107,7 @@ class Claimed:
     log: tuple[LogEntry, ...]
     before: tuple[tuple[str, tuple[LogEntry, ...]], ...] = ()
     resumed: bool = False
+    asking: int = 0
     forks: bool = False
     answer: Message | None = None
     usage: Usage = field(default_factory=Usage)
@@ -161,27 +163,6 @@ class Stopped:
     requested: bool = False
     ended: bool = False
     drained: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class MoveHead:
-    """Move a session's head to a message, which may be named by an alias (C2)."""
-
-    session_id: str
-    message_id: str
-    at: Instant
-    alive: Alive
-    new_id: NewId
-    moves: Moves
-
-
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """Where the head stands; `moved` is false when it stood there already. `after_seq` is what the log had before."""
-
-    head_id: str
-    moved: bool
-    after_seq: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,6 +294,17 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One execution; `parent_call_id` is the call of the parent's run that began it."""
+
+    number: int
+    agent: str
+    status: str
+    parent: int | None
+    parent_call_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class NodeRecord:
     """A node of the tree as `tree` returns it."""
 
@@ -347,6 +339,18 @@ class Store(Protocol):
 
     async def take_up(self, session_id: str, owning: Owning) -> Claimed | None:
         """Start the first turn that waits, when nothing runs and no question is open (C21)."""
+        ...
+
+    async def settle(self, request: Settle) -> Settled: ...
+
+    async def settlement(self, key: int, execution: int, call_id: str) -> tuple[bool, str] | None:
+        """`(ok, text)` of a call that was settled from outside and is not recorded yet."""
+        ...
+
+    async def merge_view(self, request: MergeView) -> Merged: ...
+
+    async def versions(self, key: int, head: Place | None) -> Versions:
+        """State and configuration in force on the path that ends in `head` (C6, C30)."""
         ...
 
     async def append(self, write: Append) -> Appended: ...
@@ -387,6 +391,14 @@ class Store(Protocol):
         ...
 
     async def steps(self, key: int) -> list[StepRecord]: ...
+
+    async def runs(self, key: int, turn: int) -> list[RunRecord]:
+        """The turn's executions in the order they began."""
+        ...
+
+    async def run_path(self, key: int, execution: int) -> list[PathEntry]:
+        """What a sub-agent's run has recorded, root first."""
+        ...
 
     async def waits(self, key: int, turn_id: str) -> bool:
         """Whether the turn is in the queue."""

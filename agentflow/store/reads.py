@@ -11,7 +11,7 @@ from agentflow.conversation.questions import read_questions
 from agentflow.conversation.tree import Place
 from agentflow.events import DONE
 from agentflow.message import Content, Usage, text_of
-from agentflow.store.protocol import PendingQuestion, SessionRecord, StepRecord
+from agentflow.store.protocol import PendingQuestion, RunRecord, SessionRecord, StepRecord
 from agentflow.store.transaction import Tx
 
 _SESSION = """
@@ -71,6 +71,17 @@ def step(tx: Tx, key: int, turn_id: str) -> StepRecord | None:
         key, row[-1], row[1], DONE,
     )  # fmt: skip
     return _step(row, done_seq)
+
+
+def runs(tx: Tx, key: int, turn: int) -> list[RunRecord]:
+    """The turn's executions in the order they began."""
+    found = tx.all(
+        "SELECT number, agent, status, parent, parent_call_id FROM execution WHERE session_key = ? AND turn = ? "
+        "ORDER BY number",
+        key,
+        turn,
+    )
+    return [RunRecord(*row) for row in found]
 
 
 def waits(tx: Tx, key: int, turn_id: str) -> bool:

@@ -119,6 +119,15 @@ class InsertTodoList(NamedTuple):
     items: str
 
 
+class InsertStateVersion(NamedTuple):
+    number: int
+    kind: str
+    value: str
+    turn: int
+    branch: int | None
+    depth: int | None
+
+
 class InsertAlias(NamedTuple):
     kind: str
     alias: str
@@ -242,6 +251,22 @@ class EndToolCall(NamedTuple):
     from_status: str
 
 
+class VoidToolCall(NamedTuple):
+    """The call's place left the path (C20)."""
+
+    status: str
+    execution: int
+    id: str
+    from_status: str
+
+
+class KeepReply(NamedTuple):
+    """What the model said, where a worker had something else recorded (C33)."""
+
+    raw_reply: str
+    id: str
+
+
 class MoveQuestion(NamedTuple):
     """Exactly one answer wins, by `from_state` (C29)."""
 
@@ -261,6 +286,7 @@ Row = (
     | InsertToolCall
     | InsertQuestion
     | InsertTodoList
+    | InsertStateVersion
     | InsertAlias
     | InsertQueueEntry
     | InsertBlob
@@ -274,6 +300,8 @@ Row = (
     | CheckpointLlmCall
     | StartToolCall
     | EndToolCall
+    | VoidToolCall
+    | KeepReply
     | MoveQuestion
 )
 
@@ -287,6 +315,7 @@ INSERTS: dict[type[Any], str] = {
     InsertToolCall: "tool_call",
     InsertQuestion: "question",
     InsertTodoList: "todo_list",
+    InsertStateVersion: "state_version",
     InsertAlias: "alias",
     InsertQueueEntry: "queue_entry",
     InsertBlob: "blob",
@@ -305,6 +334,8 @@ UPDATES: dict[type[Any], tuple[str, tuple[str, ...]]] = {
     CheckpointLlmCall: ("llm_call", ("id",)),
     StartToolCall: ("tool_call", ("execution", "id", "from_status")),
     EndToolCall: ("tool_call", ("execution", "id", "from_status")),
+    VoidToolCall: ("tool_call", ("execution", "id", "from_status")),
+    KeepReply: ("llm_call", ("id",)),
     MoveQuestion: ("question", ("execution", "call_id", "from_state")),
 }
 

@@ -8,10 +8,12 @@ from agentflow.clock import Instant
 from agentflow.context.tokens import Report
 from agentflow.conversation.tree import Place
 from agentflow.events import Event
-from agentflow.store import appends, call_reads, event_log, message_reads, planning_reads, reads
+from agentflow.store import appends, call_reads, event_log, message_reads, planning_reads, reads, settling
 from agentflow.store.claim import claim, take_up
 from agentflow.store.database import Database, open_database
+from agentflow.store.merging import merge_view
 from agentflow.store.moving import move_head
+from agentflow.store.path_protocol import Merged, MergeView, Moved, MoveHead, Settle, Settled, Versions
 from agentflow.store.protocol import (
     Alive,
     Append,
@@ -19,13 +21,12 @@ from agentflow.store.protocol import (
     Claim,
     Claimed,
     End,
-    Moved,
-    MoveHead,
     Owning,
     PathEntry,
     Planned,
     Queued,
     Replayed,
+    RunRecord,
     SessionRecord,
     StepRecord,
     Stop,
@@ -35,6 +36,7 @@ from agentflow.store.protocol import (
 )
 from agentflow.store.reader import Reader
 from agentflow.store.stopping import stop
+from agentflow.store.versions import versions_at
 from agentflow.store.writer import Writer
 
 
@@ -71,6 +73,18 @@ class SqlStore:
     async def take_up(self, session_id: str, owning: Owning) -> Claimed | None:
         return await self._writer.run(lambda tx: take_up(tx, session_id, owning), session_id)
 
+    async def settle(self, request: Settle) -> Settled:
+        return await self._writer.run(lambda tx: settling.settle(tx, request), request.session_id)
+
+    async def settlement(self, key: int, execution: int, call_id: str) -> tuple[bool, str] | None:
+        return await self._reader.run(lambda tx: settling.settlement(tx, key, execution, call_id))
+
+    async def merge_view(self, request: MergeView) -> Merged:
+        return await self._writer.run(lambda tx: merge_view(tx, request), request.session_key)
+
+    async def versions(self, key: int, head: Place | None) -> Versions:
+        return await self._reader.run(lambda tx: versions_at(tx, key, head))
+
     async def append(self, write: Append) -> Appended:
         return await self._writer.run(lambda tx: appends.append(tx, write), write.session_key)
 
@@ -101,6 +115,12 @@ class SqlStore:
 
     async def step(self, key: int, turn_id: str) -> StepRecord | None:
         return await self._reader.run(lambda tx: reads.step(tx, key, turn_id))
+
+    async def runs(self, key: int, turn: int) -> list[RunRecord]:
+        return await self._reader.run(lambda tx: reads.runs(tx, key, turn))
+
+    async def run_path(self, key: int, execution: int) -> list[PathEntry]:
+        return await self._reader.run(lambda tx: message_reads.run_path(tx, key, execution))
 
     async def waits(self, key: int, turn_id: str) -> bool:
         return await self._reader.run(lambda tx: reads.waits(tx, key, turn_id))

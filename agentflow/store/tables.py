@@ -197,7 +197,10 @@ class Alias(Base, table=True):
 
 
 class LlmCall(Base, table=True):
-    """One model call of any purpose; its id is its reply's message id (C3). `branch`, `depth` are its anchor (C20)."""
+    """One model call of any purpose; its id is its reply's message id (C3). `branch`, `depth` are its anchor (C20).
+
+    `raw_reply` is what the model said, when a worker had something else recorded (C33).
+    """
 
     __tablename__ = "llm_call"
     __table_args__ = _KEYED
@@ -228,6 +231,7 @@ class LlmCall(Base, table=True):
     cost: str | None = _text()
     error: str | None = _text()
     checkpoint: str | None = _text()
+    raw_reply: str | None = _text()
 
 
 class ToolCall(Base, table=True):
@@ -280,6 +284,21 @@ class TodoList(Base, table=True):
     execution: int = _number()
     number: int = _number()
     items: str = Field(sa_type=Text)
+
+
+class StateVersion(Base, table=True):
+    """One write of the agent's state (`state`) or of its configuration (`agent`), anchored at a place (C6, C30)."""
+
+    __tablename__ = "state_version"
+    __table_args__ = _KEYED
+
+    session_key: int = _session_key()
+    number: int = _number()
+    kind: str = Field(sa_type=Text)
+    value: str = Field(sa_type=Text)
+    turn: int
+    branch: int | None = None
+    depth: int | None = None
 
 
 class QueueEntry(Base, table=True):

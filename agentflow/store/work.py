@@ -136,6 +136,24 @@ class Work:
         self.tell(events.message_new(copied, parent, write.copied_from))
         return copied
 
+    def record_below(self, tx: Tx, message: Message, turn: int, execution: int, *entries: LogEntry) -> None:
+        """Stage a message under the tip of a sub-agent's path, and the entries that follow it; the head stays."""
+        tip = tx.one(
+            "SELECT message.branch, message.depth, message.id FROM message JOIN branch "
+            "ON branch.session_key = message.session_key AND branch.number = message.branch "
+            "WHERE message.session_key = ? AND branch.execution = ? ORDER BY message.branch DESC, message.depth DESC "
+            "LIMIT 1",
+            self.key,
+            execution,
+        )
+        branch, depth, parent = tip
+        below = [row for row in self.rows if isinstance(row, rows.InsertMessage) and row.branch == branch]
+        if below:
+            depth, parent = below[-1].depth, below[-1].id
+        self.rows.append(message_row(message, branch, depth + 1, turn, execution))
+        told = (events.message_new(message, parent), *entries)
+        self.tell(*(events.of_execution(entry, execution) for entry in told))
+
     def is_tip(self, tx: Tx) -> bool:
         """Whether nothing follows the head on its branch."""
         below = "SELECT 1 FROM message WHERE session_key = ? AND branch = ? AND depth = ?"

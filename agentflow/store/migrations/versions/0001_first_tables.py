@@ -51,7 +51,7 @@ _TABLES = {
         "id text, turn int, execution int, step int, iteration int, purpose text, model text, status text, "
         "requested_at instant, branch int?, depth int?, duration_ms int?, first_token_ms int?, attempts int?, "
         "request_chars int?, prompt_hash text?, tools_hash text?, finish_reason text?, input int?, output int?, "
-        "cache_read int?, cache_write int?, cost text?, error text?, checkpoint text?",
+        "cache_read int?, cache_write int?, cost text?, error text?, checkpoint text?, raw_reply text?",
     ),
     "message": _Table(
         "branch depth",
@@ -68,6 +68,7 @@ _TABLES = {
     "queue_entry": _Table(
         "number", "number int, turn_id text, mode text, input text, queued_at instant", keyed=False
     ),
+    "state_version": _Table("number", "number int, kind text, value text, turn int, branch int?, depth int?"),
     "step": _Table(
         "number",
         "number int, turn int, state text, opened_at instant, completed_at instant?, first_token_ms int?, "
