@@ -54,7 +54,7 @@ class Kit:
         self._agent = ""
         self._sessions: set[str] = set()
         self._dies_at = 0
-        self._is_killed = False
+        self._is_killed = self._was_killed = False
 
     # -- setting up ------------------------------------------------------------------------------------------------
 
@@ -276,7 +276,7 @@ class Kit:
 
     def reopen(self) -> None:
         """Start a new process after a kill."""
-        self._is_killed, self._dies_at = False, 0
+        self._is_killed, self._was_killed, self._dies_at = False, True, 0
 
     def restart(self) -> None:
         """End the process in order; the next call starts a new one."""
@@ -294,7 +294,9 @@ class Kit:
             self._runner.close()
 
     def leftovers(self) -> list[str]:
-        """A sentence for each agent whose scripts have replies that nobody asked for."""
+        """A sentence for each agent whose scripts have replies nobody asked for; after a kill they do not count."""
+        if self._was_killed:
+            return []
         unused = {folder.name: model.unused() for folder, model in self._models.items() if isinstance(model, Scripts)}
         return [f"agent {name!r}: {count} scripted replies were not used" for name, count in unused.items() if count]
 

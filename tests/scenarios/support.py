@@ -43,7 +43,7 @@ def rows(db: str, query: str) -> list[tuple[Any, ...]]:
     import psycopg
 
     with psycopg.connect(db.replace("postgresql+psycopg://", "postgresql://")) as server:
-        return server.execute(query).fetchall()  # type: ignore[call-overload, no-any-return]
+        return server.execute(query).fetchall()
 
 
 class Gate:

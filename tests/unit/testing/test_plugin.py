@@ -1,0 +1,75 @@
+"""The plugin as an outsider has it: a test file of their own, a pytest of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+
+SAMPLE = '''
+from agentflow.testing import Kit, ProcessKilled
+
+
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+ASK = {"tool_calls": [{"name": "add", "arguments": {"a": 1, "b": 2}}]}
+
+
+def test_the_agent_adds(agentflow: Kit):
+    agentflow.agent("sums", tools=[add], replies=[ASK, {"text": "It is {{ last_tool }}."}])
+    assert agentflow.send("1 + 2?").answer == "It is 3."
+    assert agentflow.usage()["cost"] is None
+
+
+def test_a_reply_is_left_over(agentflow):
+    agentflow.agent(replies=[{"text": "one"}, {"text": "two"}])
+    agentflow.send("hi")
+
+
+def test_a_test_that_fails_says_why_it_did(agentflow):
+    agentflow.agent(replies=[{"text": "one"}, {"text": "two"}])
+    assert agentflow.send("hi").answer == "two"
+
+
+def test_without_the_fixture_nothing_is_frozen():
+    import time
+
+    assert time.time() < 1893488400
+'''
+
+
+def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """pytest over the folder, with the plugin as its entry point gives it."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    command = [sys.executable, "-W", "error", "-m", "pytest", "-p", "agentflow.testing.plugin", "-W", "error"]
+    return subprocess.run(
+        [*command, "-p", "no:cacheprovider", *options, str(folder)],
+        env=environment, cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_a_test_file_of_somebody_else_uses_it(tmp_path: Path) -> None:
+    (tmp_path / "test_sample.py").write_text(SAMPLE)
+    done = run(tmp_path, "-q", "-rf")
+    assert "2 failed, 2 passed" in done.stdout, done.stdout + done.stderr
+    assert "agent 'test': 1 scripted replies were not used" in done.stdout
+    assert "AssertionError: assert 'one' == 'two'" in done.stdout
+    assert "warning" not in done.stdout.lower()
+    assert done.stderr == ""
+
+
+def test_loading_it_costs_next_to_nothing(tmp_path: Path) -> None:
+    """pytest loads it for every run of everybody who has agentflow installed."""
+    (tmp_path / "test_sample.py").write_text(
+        "import sys\n\n\ndef test_light():\n"
+        "    heavy = {'agentflow.runtime', 'agentflow.testing.kit', 'freezegun', 'pydantic', 'sqlalchemy', 'asyncio'}\n"
+        "    assert heavy & set(sys.modules) == set()\n"
+    )
+    done = run(tmp_path, "-q")
+    assert "1 passed" in done.stdout, done.stdout + done.stderr
