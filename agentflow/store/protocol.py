@@ -412,6 +412,10 @@ class Store(Protocol):
         """The list that clients were told of last, null when there is none or it was dropped (T32)."""
         ...
 
+    async def trace(self, key: int, number: int | None) -> TurnRows | None:
+        """All rows of the turn of this number, or of the newest one (R6)."""
+        ...
+
     async def tree(self, key: int) -> Tree: ...
 
     async def events(self, session_id: str, after: int, limit: int = 500) -> list[Event]:

@@ -37,6 +37,7 @@ from agentflow.store.protocol import (
 from agentflow.store.reader import Reader
 from agentflow.store.stopping import stop
 from agentflow.store.versions import versions_at
+from agentflow.store.trace_reads import TurnRows, turn_rows
 from agentflow.store.writer import Writer
 
 
@@ -133,6 +134,9 @@ class SqlStore:
 
     async def todos(self, key: int) -> TodoRecord | None:
         return await self._reader.run(lambda tx: planning_reads.shown(tx, key))
+
+    async def trace(self, key: int, number: int | None) -> TurnRows | None:
+        return await self._reader.run(lambda tx: turn_rows(tx, key, number))
 
     async def tree(self, key: int) -> Tree:
         return await self._reader.run(lambda tx: message_reads.tree(tx, key))

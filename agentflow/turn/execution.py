@@ -6,21 +6,25 @@ and what is open is always known to whoever must close it (T24, T30).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from agentflow import clock, events
-from agentflow.conversation.history import BuiltRequest, History, build_request
+from agentflow.context.tokens import Report
+from agentflow.conversation.history import BuiltRequest, Exchange, History, build_request, exchanges, lean
 from agentflow.conversation.repair import Closing, OpenCall
-from agentflow.conversation.tree import Place
-from agentflow.errors import AgentflowError
+from agentflow.conversation.tree import Node, Place
+from agentflow.errors import AgentflowError, ModelError
 from agentflow.events import LogEntry
 from agentflow.message import ExecutionStatus, Message, ToolCall, ToolCallStatus, Usage
 from agentflow.models.assembly import Reply
 from agentflow.store import rows
-from agentflow.store.protocol import Claimed, Owning
-from agentflow.store.rows import Row, dumps, message_row
+from agentflow.store.protocol import Claimed, Owning, PathEntry
+from agentflow.store.rows import Row, copy_row, dumps, message_row
 from agentflow.tools.results import ToolResult
 from agentflow.tools.todo_items import Todo
 from agentflow.turn.journal import Journal
-from agentflow.turn.limits import Spent
+from agentflow.turn.limits import Spent, Tried
 from agentflow.turn.loaded import LoadedAgent, digest
 from agentflow.turn.model_call import OpenStream, milliseconds_since
 
@@ -29,7 +33,8 @@ class Execution:
     """A run of an agent inside a turn: its history, its counters, its open calls, its staged rows.
 
     `step_texts` stand before the step's own messages in each request (X4). A sub-agent's run has a `parent` and a
-    path of its own, which ends at `head` (C1); `usage` is what it and its `children` have spent.
+    path of its own, which ends at `head` (C1); `usage` is what it and its `children` have spent. `report` is that of
+    the last main call on its path (X5); `restated_todos` is the one of `step_texts` that a compaction added (T32).
     """
 
     def __init__(
@@ -43,12 +48,16 @@ class Execution:
         self.depth: int = 0 if parent is None else parent.depth + 1
         self.usage = journal.usage if parent is None else Usage()
         self.head: Place | None = None
+        self.held: Exchange | None = None
         self.status = ExecutionStatus.RUNNING
         self.prompt = ""
         self.earlier = earlier
         self.current = History()
         self.messages: list[Message] = []
         self.spent = Spent()
+        self.tried = Tried()
+        self.report: Report | None = None
+        self.restated_todos = ""
         self.step_texts: list[str] = []
         self.todos: tuple[Todo, ...] = ()
         self.todo_version = 0
@@ -67,6 +76,14 @@ class Execution:
         self.last_message_id = head_id
         self.remember(*messages)
 
+    def take_up(self, messages: Sequence[Message]) -> None:
+        """Go on from a path that may end in an exchange with an open call; that exchange is `held` back."""
+        closed = list(messages)
+        if closed and (last := exchanges(closed)[-1]).open:
+            self.held = last
+            closed = closed[: len(closed) - len(last.messages())]
+        self.remember(*closed)
+
     def remember(self, *messages: Message) -> None:
         """Whole exchanges that the next request of this turn reads."""
         self.messages += messages
@@ -75,6 +92,30 @@ class Execution:
     def request(self, *, with_tools: bool) -> BuiltRequest:
         tools_chars = self.agent.schemas_chars if with_tools else 0
         return build_request(self.prompt, self.earlier, self.step_texts, self.current, tools_chars)
+
+    # -- another history -------------------------------------------------------------------------------------------
+
+    @property
+    def tip(self) -> Place | None:
+        """Where its path ends, null when nothing is recorded on it."""
+        return self.journal.head if self.parent is None else self.head
+
+    def leave_path(self) -> None:
+        """Stand above every root: what is recorded next begins another path (X18)."""
+        self.head = self.last_message_id = None
+        if self.parent is None:
+            self.journal.head = None
+
+    def reread(self, earlier: list[Message], current: list[Message], *, is_lean: bool) -> None:
+        """Read these messages instead of the ones so far; the report of another history says nothing of them.
+
+        Calls that are read no more keep their ids to themselves: their rows are still there (T14).
+        """
+        taken, self.earlier, self.current = self.current.call_ids, History(), History()
+        self.earlier.extend(lean(earlier) if is_lean else earlier)
+        self.messages, self.report = [], None
+        self.remember(*current)
+        self.current.reserve(taken)
 
     # -- staging ---------------------------------------------------------------------------------------------------
 
@@ -116,6 +157,18 @@ class Execution:
         self.tell(events.message_new(message, self.last_message_id))
         self.last_message_id = message.id
 
+    def record_copy(self, id_: str, entry: PathEntry) -> Message:
+        """Stage a copy of a recorded message under the tip (X18)."""
+        place, first = self._next_place(), entry.message
+        node = Node(
+            first.id, entry.place, first.role, (), first.tool_call_id, entry.turn, copied_from=entry.copied_from
+        )
+        message = replace(first, id=id_)
+        self.stage(copy_row(id_, node, place.branch, place.depth, self.journal.turn, self.number))
+        self.tell(events.message_new(message, self.last_message_id, node.original))
+        self.last_message_id = id_
+        return message
+
     def _next_place(self) -> Place:
         if self.parent is None:
             opened, place = self.journal.advance()
@@ -144,11 +197,24 @@ class Execution:
         self.spent.iterations += 1
         self.open_stream = stream
 
+    def take_back(self, error: ModelError) -> bool:
+        """A call that was refused as too long, before it showed anything, may run once more (X16): its stream closes,
+        its row stays. False for any other failure.
+        """
+        stream = self.open_stream
+        shown = stream is None or stream.assembler.text or stream.assembler.reasoning
+        if error.kind != "context_overflow" or shown:
+            return False
+        self.open_stream = None
+        self.spent.iterations -= 1
+        return True
+
     def reply_completed(self, reply: Reply, message: Message | None) -> None:
         """Stage the end of a model call and the reply's message, if it says anything."""
         stream = self._closed_stream()
         usage = reply.usage or Usage()
         self.spend(usage)
+        self.report = Report(usage.input, stream.request_chars)
         self.stage(self._ended_call(stream, "completed", usage, reply.finish_reason, None))
         self.tell(events.llm_call_completed(self._told(stream), reply.finish_reason, usage))
         if message is not None:
@@ -162,6 +228,13 @@ class Execution:
         self.stage(self._ended_call(stream, status, usage, None, error))
         self.tell(events.llm_call_errored(self._told(stream), error.as_dict(), usage))
         return stream.assembler.text
+
+    def call_given_up(self, call_id: str, error: AgentflowError) -> None:
+        """Stage the end of a call that was requested and never went out."""
+        lost = (None,) * 12
+        self.stage(rows.EndLlmCall("aborted", *lost, dumps(error.as_dict()), None, call_id))
+        told = events.ModelCall(call_id, self.spent.iterations + 1, "main", self.agent.model.name)
+        self.tell(events.llm_call_errored(told, error.as_dict(), Usage()))
 
     def _told(self, stream: OpenStream) -> events.ModelCall:
         return events.ModelCall(stream.call_id, self.spent.iterations, stream.purpose, self.agent.model.name)
@@ -239,6 +312,11 @@ class Execution:
             self._settle(call.id, new_id(), ToolCallStatus.CLOSED, text, ok=False)
 
     # -- commits ---------------------------------------------------------------------------------------------------
+
+    @property
+    def is_staged(self) -> bool:
+        """Whether anything waits for the next commit."""
+        return bool(self._rows or self._log)
 
     async def commit(self) -> None:
         """Write what is staged."""

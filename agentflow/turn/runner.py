@@ -13,12 +13,14 @@ from dataclasses import dataclass
 
 from agentflow.agent.config import Settings
 from agentflow.clock import NewId
+from agentflow.context.summary import is_summary
+from agentflow.context.tokens import Report
 from agentflow.conversation.history import History, lean
 from agentflow.conversation.tree import Place
 from agentflow.errors import AgentflowError, StaleOwner, StoreError
 from agentflow.message import TurnState
 from agentflow.store.protocol import Claimed, Owning, PathEntry, Store
-from agentflow.turn import ask_user, ending
+from agentflow.turn import ask_user, ending, handed_over
 from agentflow.turn.cache import HistoryCache, Remembered
 from agentflow.turn.decisions import AskLimit, Fail, Finish, Pause, limit_reached
 from agentflow.turn.ending import Ending
@@ -30,6 +32,7 @@ from agentflow.turn.loop import Ended, Loop
 from agentflow.turn.machine import LiveTurn
 from agentflow.turn.planner import Planner
 from agentflow.turn.result import TurnResult
+from agentflow.turn.room import Room
 from agentflow.turn.stop import Interrupt, Interrupted
 from agentflow.turn.surroundings import Surroundings
 
@@ -84,14 +87,26 @@ class TurnRunner:
         if self.settings.turn_timeout_secs:
             alarm = loop.call_later(self.settings.turn_timeout_secs, self.interrupt.request, "timeout")
         try:
-            execution = await self._prepare(loop.time())
-            return await self._end(execution, await self._work(execution))
+            execution, how = await self._prepared(loop.time())
+            return await self._end(execution, how or await self._work(execution))
         finally:
             if alarm is not None:
                 alarm.cancel()
             self._live.leave()
 
     # -- the history this step starts from -------------------------------------------------------------------------
+
+    async def _prepared(self, started: float) -> tuple[Execution, Ending | None]:
+        """The execution; with a history that cannot be read the turn fails, and the session goes on."""
+        try:
+            return await self._prepare(started), None
+        except (StaleOwner, StoreError):
+            raise
+        except Exception as error:
+            _log.exception("the history of turn %s cannot be read", self.turn_id)
+            execution = Execution(self._journal, self._agent, self._claimed.execution, History())
+            execution.begin(started, (), self._claimed.head_id)
+            return execution, ending.fail(execution, _internal(error), None, self._new_id)
 
     async def _prepare(self, started: float) -> Execution:
         claimed = self._claimed
@@ -104,6 +119,7 @@ class TurnRunner:
         history = remembered.history if remembered else await self._load(is_lean)
         execution = Execution(self._journal, self._agent, claimed.execution, history)
         execution.known_blobs.update(remembered.blobs if remembered else ())
+        execution.report = remembered.report if remembered else await self._report(claimed.previous_head)
         execution.begin(started, claimed.messages, claimed.head_id)
         return execution
 
@@ -125,6 +141,7 @@ class TurnRunner:
         history = History()
         history.extend(lean(messages[:first]) if self.settings.lean_history else messages[:first])
         execution = Execution(self._journal, self._agent, claimed.execution, history)
+        execution.report = await self._report(claimed.head)
         execution.begin(started, tuple(messages[first:]), claimed.head_id)
         return execution
 
@@ -132,12 +149,19 @@ class TurnRunner:
         """A resumed step reads the full history, its own turn with what its provider gave (X2, T15)."""
         claimed = self._claimed
         path = await self._path(claimed.head, None)
-        first = next(index for index, entry in enumerate(path) if entry.turn == claimed.turn)
+        begins = (index for index, entry in enumerate(path) if entry.turn == claimed.turn)
+        first = next(index for index in begins if index or not is_summary(path[0].message))
         history = History()
         history.extend(entry.message for entry in path[:first])
         execution = Execution(self._journal, self._agent, claimed.execution, history)
-        execution.begin(started, tuple(entry.message for entry in path[first:]), claimed.head_id)
+        execution.report = await self._report(claimed.head)
+        execution.begin(started, (), claimed.head_id)
+        execution.take_up([entry.message for entry in path[first:]])
+        execution.current.reserve(await self._store.call_ids(claimed.key, claimed.execution))
         return execution
+
+    async def _report(self, head: Place | None) -> Report | None:
+        return await self._store.report(self._claimed.key, head, self._claimed.execution)
 
     async def _path(self, head: Place | None, lean_before: int | None) -> list[PathEntry]:
         return await self._store.path(self._claimed.key, head, lean_before=lean_before)
@@ -150,6 +174,9 @@ class TurnRunner:
             execution.prompt = self._agent.render_prompt(self._claimed.inputs, {}, session)
             if self._claimed.answer is not None:
                 return ending.answered(self._claimed.answer)
+            if self._claimed.resumed and self._claimed.asking != self._claimed.execution:
+                return self._ending(execution, await handed_over.go_on(self._surroundings, execution))
+            await Room(self._surroundings, execution).start()
             planner = Planner(self._surroundings, execution)
             if (paused := await planner.run()) is not None:
                 return self._ending(execution, paused)
@@ -167,8 +194,7 @@ class TurnRunner:
             return ending.fail(execution, error, None, self._new_id)
         except Exception as error:
             _log.exception("turn %s failed inside agentflow", self.turn_id)
-            internal = InternalError(f"agentflow failed: {type(error).__name__}: {error}")
-            return ending.fail(execution, internal, None, self._new_id)
+            return ending.fail(execution, _internal(error), None, self._new_id)
 
     async def _first_call(self, execution: Execution) -> str:
         """The first model call, recorded as requested by the claim, or now when something came before it (T11)."""
@@ -216,4 +242,10 @@ class TurnRunner:
         history, is_lean = execution.earlier, self.settings.lean_history
         history.extend(lean(execution.messages) if is_lean else execution.messages)
         blobs = frozenset(execution.known_blobs)
-        self._cache.put(journal.session_id, Remembered(journal.session_key, journal.head, is_lean, history, blobs))
+        self._cache.put(
+            journal.session_id, Remembered(journal.session_key, journal.head, is_lean, history, blobs, execution.report)
+        )
+
+
+def _internal(error: Exception) -> InternalError:
+    return InternalError(f"agentflow failed: {type(error).__name__}: {error}")

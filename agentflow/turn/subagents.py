@@ -61,13 +61,13 @@ async def _call(
         return refused(f"sub-agents may be {allowed} deep (max_subagent_depth), this call would be deeper", "refused")
     try:
         agent = turn.load_agent(parent.agent.sub_agents[name])
-        child = await _begin(turn, parent, call, agent if note is not None else _without_questions(agent))
+        child = _begin(turn, parent, call, agent if note is not None else _without_questions(agent))
     except (StaleOwner, StoreError):
         raise
     except AgentflowError as error:
         return refused(f"sub-agent '{name}' cannot run: {error.message}", error.code)
     if note is not None:
-        child.step_texts.append(f"The conversation was handed over to you with this note: {note}")
+        child.step_texts.append(handed_over_with(note))
     child.record(message)
     child.remember(message)
     call_id = turn.new_id()
@@ -76,14 +76,22 @@ async def _call(
     return await finish_run(turn, child, lambda: run(turn, child, call_id))
 
 
-async def _begin(turn: Surroundings, parent: Execution, call: ToolCall, agent: LoadedAgent) -> Execution:
+def open_run(turn: Surroundings, parent: Execution, agent: LoadedAgent, number: int) -> Execution:
+    """A run of `agent` below `parent`, nothing staged. Raises `InvalidInput` for inputs it needs and nobody gave."""
     journal = parent.journal
     given = {name: value for name, value in turn.claimed.inputs.items() if name in agent.config.inputs}
     prompt = agent.render_prompt(check_inputs(agent.config.inputs, given), {}, {"id": journal.session_id})
-    child = Execution(journal, agent, journal.new_execution(), History(), parent)
+    child = Execution(journal, agent, number, History(), parent)
     child.prompt = prompt
     child.known_blobs = parent.known_blobs
     child.begin(asyncio.get_running_loop().time(), (), None)
+    parent.children.append(child)
+    return child
+
+
+def _begin(turn: Surroundings, parent: Execution, call: ToolCall, agent: LoadedAgent) -> Execution:
+    journal = parent.journal
+    child = open_run(turn, parent, agent, journal.new_execution())
     child.stage(
         rows.InsertBlob(agent.config.hash, agent.config_text),
         rows.InsertExecution(
@@ -91,8 +99,12 @@ async def _begin(turn: Surroundings, parent: Execution, call: ToolCall, agent: L
             clock.instant(), parent.number, call.id,
         ),
     )  # fmt: skip
-    parent.children.append(child)
     return child
+
+
+def handed_over_with(note: str) -> str:
+    """The step text of a run that the turn was handed to."""
+    return f"The conversation was handed over to you with this note: {note}"
 
 
 def _without_questions(agent: LoadedAgent) -> LoadedAgent:
