@@ -80,7 +80,7 @@ FORMS: dict[str, tuple[list[ToolFragment], tuple[RawCall, ...]]] = {
     ),
     "id and name repeated with every piece": (
         [F(index, call.id, call.name, piece) for index, call in enumerate(THREE)
-         for piece in (call.arguments[:3], call.arguments[3:])],
+         for piece in ("", call.arguments[:1], call.arguments[1:])],
         THREE,
     ),
     "the id after the name": (
@@ -115,6 +115,8 @@ def test_two_calls_with_one_id_stay_two() -> None:
 def test_a_call_without_a_name_is_kept() -> None:
     """B28: it becomes an error result, so it must not get lost."""
     assert assemble(F(0, "a", None, "{}")).tool_calls == (RawCall("a", None, "{}"),)
+    two = assemble(F(0, "a", "look", '{"at":1}'), F(0, "b", None, "{}")).tool_calls
+    assert two == (THREE[0], RawCall("b", None, "{}"))
 
 
 def test_the_last_cumulative_usage_wins() -> None:
