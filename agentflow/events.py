@@ -133,8 +133,10 @@ def todo(todos: list[dict[str, Any]], execution: int, number: int) -> LogEntry:
     return LogEntry(TODO, {"todos": todos}, f"{execution}:{number}" if number else None)
 
 
-def context_limited(call_id: str, reason: str, strategy: str | None, tokens: int, window: int | None) -> LogEntry:
-    """`{reason, strategy?, tokens, window?, call_id}`: the call is held until room is made or not (X20)."""
+def context_limited(call_id: str | None, reason: str, strategy: str | None, tokens: int, window: int | None) -> LogEntry:
+    """`{reason, strategy?, tokens, window?, call_id}`: the call is held until room is made or not (X20); no `call_id`
+    when it is not recorded yet.
+    """
     told = {"reason": reason, "strategy": strategy, "tokens": tokens, "window": window, "call_id": call_id}
     return plain(CONTEXT_LIMITED, {key: value for key, value in told.items() if value is not None})
 

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from agentflow import clock
+from agentflow.agent.agent_keys import HookEntry
 from agentflow.agent.config import AgentConfig, Interface
+from agentflow.agent.interfaces import MAIN
 from agentflow.agent.keys import plain
 from agentflow.agent.material import Material, material_files, read_material
 from agentflow.agent.project import AGENTS, NAME, PROJECT_FILE, Project
@@ -20,9 +22,10 @@ from agentflow.models.scripted_model import PREFIX, ScriptedModel
 from agentflow.store.rows import dumps
 from agentflow.tools.delegation import sub_agent_tools
 from agentflow.tools.flows import Flow, FlowLibrary, make_flow
+from agentflow.tools.hook_calls import Hook
 from agentflow.tools.materials import material_tools
 from agentflow.tools.tool import ASK_USER_TOOL, WRITE_TODOS_TOOL, Tool, tool_of
-from agentflow.turn.loaded import LoadedAgent
+from agentflow.turn.loaded import LoadedAgent, summary_interface
 
 T = TypeVar("T")
 
@@ -68,16 +71,13 @@ class Agents:
         return reference if NAME.match(reference) else self._read(reference).name
 
     def _flows_of(self, config: AgentConfig) -> list[Flow]:
-        return [
-            self._flows.get(entry.flow) or self._find(config, index, entry.flow)
-            for index, entry in enumerate(config.tools)
-        ]
+        return [self._flow(config, ("tools", index), entry.flow) for index, entry in enumerate(config.tools)]
 
-    def _find(self, config: AgentConfig, index: int, reference: str) -> Flow:
+    def _flow(self, config: AgentConfig, key: tuple[str | int, ...], reference: str) -> Flow:
         try:
-            return self._library.get(reference, base=config.folder)
+            return self._flows.get(reference) or self._library.get(reference, base=config.folder)
         except InvalidConfig as error:
-            raise config.invalid(("tools", index), error.message) from error
+            raise config.invalid(key, error.message) from error
 
     def _make(self, config: AgentConfig, flows: Sequence[Flow], children: Sequence[AgentConfig]) -> LoadedAgent:
         material = read_material(config, [(child.name, child.description) for child in children])
@@ -100,8 +100,27 @@ class Agents:
         ):
             tools[tool.name] = tool
         models = {name: self._model(interface, config) for name, interface in config.interfaces.items()}
+        for strategy in config.context.strategy:
+            if strategy.model is not None:
+                written = config.interfaces[strategy.llm or MAIN].model_copy(update={"model": strategy.model})
+                models[summary_interface(strategy.llm, strategy.model)] = self._model(written, config)
         sub_agents = {child.name: str(child.path) for child in children}
-        return LoadedAgent(config, tools, models, _prompt_of(config, material), material, sub_agents)
+        return LoadedAgent(
+            config, tools, models, _prompt_of(config, material), material, self._hooks(config), sub_agents
+        )
+
+    def _hooks(self, config: AgentConfig) -> dict[str, tuple[Hook, ...]]:
+        """The hooks of each point that has any, in the order listed."""
+        hooks: dict[str, tuple[Hook, ...]] = {}
+        for point in type(config.hooks).model_fields:
+            entries: Sequence[HookEntry] = getattr(config.hooks, point)
+            if entries:
+                hooks[point] = tuple(
+                    Hook(self._flow(config, ("hooks", point, index), entry.flow), entry.timeout_secs,
+                         entry.on_error == "ignore")
+                    for index, entry in enumerate(entries)
+                )  # fmt: skip
+        return hooks
 
     def _model(self, interface: Interface, config: AgentConfig) -> Model:
         """One adapter per interface and folder, so that connections and scripts are shared by turns."""

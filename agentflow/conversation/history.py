@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
+from agentflow.errors import InvalidInput
 from agentflow.message import Content, Message, ToolCall, text_of
 
 WireMessage = dict[str, Any]
@@ -115,6 +116,10 @@ class History:
     def call_ids(self) -> Set[str]:
         """The ids of its calls, as they are written out."""
         return self._ids
+
+    def reserve(self, call_ids: Iterable[str]) -> None:
+        """Call ids that may not be used again though none of the calls is read (T14)."""
+        self._ids.update(call_ids)
 
     def copy(self) -> History:
         return History(list(self.wire), self.chars, set(self._ids))
@@ -221,3 +226,26 @@ def build_request(
     between: list[WireMessage] = [{"role": "system", "content": text} for text in step_texts if text.strip()]
     chars = len(prompt) + earlier.chars + sum(map(len, step_texts)) + current.chars + tools_chars
     return BuiltRequest([*head, *earlier.wire, *between, *current.wire], chars)
+
+
+def checked_wire(messages: Sequence[Any]) -> list[WireMessage]:
+    """Wire messages made elsewhere, if a request may go out with them (T7).
+
+    Raises `InvalidInput` for what is no message, and for a call without its one result directly after it.
+    """
+    open_calls: list[str] = []
+    for number, message in enumerate(messages):
+        role = message.get("role") if isinstance(message, dict) else None
+        if role not in ("system", "user", "assistant", "tool"):
+            raise InvalidInput(f"messages[{number}] has no role of system, user, assistant, tool")
+        if role == "tool":
+            if message.get("tool_call_id") not in open_calls:
+                raise InvalidInput(f"messages[{number}] is a result for a call that is not open there")
+            open_calls.remove(message["tool_call_id"])
+            continue
+        if open_calls:
+            raise InvalidInput(f"messages[{number}] comes before the result of call {open_calls[0]!r}")
+        open_calls = [call["id"] for call in message.get("tool_calls") or ()]
+    if open_calls:
+        raise InvalidInput(f"call {open_calls[0]!r} has no result")
+    return list(messages)

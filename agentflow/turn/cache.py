@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 
+from agentflow.context.tokens import Report
 from agentflow.conversation.history import History
 from agentflow.conversation.tree import Place
 
@@ -18,13 +19,14 @@ MAX_SESSIONS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """`blobs` are the hashes this session is known to have stored."""
+    """`blobs` are the hashes this session is known to have stored; `report` is of the last main call (X5)."""
 
     session_key: int
     head: Place | None
     lean: bool
     history: History
     blobs: frozenset[str]
+    report: Report | None = None
 
 
 class HistoryCache:

@@ -6,8 +6,9 @@ and what is open is always known to whoever must close it (T24, T30).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from agentflow import clock, events
 from agentflow.context.tokens import Report
@@ -51,6 +52,8 @@ class Execution:
         self.held: Exchange | None = None
         self.status = ExecutionStatus.RUNNING
         self.prompt = ""
+        self.vars: Mapping[str, Any] = {}
+        self.continuations = 0
         self.earlier = earlier
         self.current = History()
         self.messages: list[Message] = []
@@ -92,6 +95,33 @@ class Execution:
     def request(self, *, with_tools: bool) -> BuiltRequest:
         tools_chars = self.agent.schemas_chars if with_tools else 0
         return build_request(self.prompt, self.earlier, self.step_texts, self.current, tools_chars)
+
+    def fork_from(self, place: Place | None, message_id: str | None) -> None:
+        """Let the next message stand beside the one that follows `place`, whose message is `message_id`."""
+        self.journal.fork_from(place)
+        self.last_message_id = message_id
+
+    def replace_last(self, message: Message) -> None:
+        """Read another message in place of the last one of this turn."""
+        messages = [*self.messages[:-1], message]
+        taken, self.current, self.messages = self.current.call_ids, History(), []
+        self.remember(*messages)
+        self.current.reserve(taken)
+
+    def replace_answer(self, text: str) -> None:
+        """Give the staged answer another text before it is written."""
+        last = self.messages[-1]
+        message = replace(last, content=text)
+        place = next(row for row in self._rows if isinstance(row, rows.InsertMessage) and row.id == last.id)
+        staged = message_row(message, place.branch, place.depth, place.turn, place.execution)
+        self._rows = [staged if row is place else row for row in self._rows]
+        self._log = [
+            events.message_new(message, entry.full["parent_id"])
+            if entry.type == events.MESSAGE_NEW and entry.ref == last.id
+            else entry
+            for entry in self._log
+        ]
+        self.replace_last(message)
 
     # -- another history -------------------------------------------------------------------------------------------
 

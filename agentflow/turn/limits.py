@@ -31,6 +31,21 @@ class Spent:
         self.consecutive_errors = 0 if ok else self.consecutive_errors + 1
 
 
+@dataclass(slots=True)
+class Tried:
+    """What was done for room in one step of one execution (X17).
+
+    `since_last_call`: room was made by size, or tried, since the last call of the loop. `gave_up`: it did not help or
+    was refused, so sizes are left alone for the rest of the turn. `promised`: the most tokens the next call of the
+    loop may report if the last attempt helped. `is_first`: no call of the loop has been looked at yet.
+    """
+
+    since_last_call: bool = False
+    gave_up: bool = False
+    promised: int | None = None
+    is_first: bool = True
+
+
 _Count = Callable[[Spent, Usage], float]
 
 _COUNTED: tuple[tuple[str, _Count], ...] = (

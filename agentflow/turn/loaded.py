@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from agentflow.agent.config import AgentConfig
+from agentflow.agent.interfaces import MAIN
 from agentflow.agent.material import NO_MATERIAL, Material
+from agentflow.context.strategies import Context, Strategy
 from agentflow.models.protocol import Model
 from agentflow.store.rows import dumps
+from agentflow.tools.hook_calls import Hook
 from agentflow.tools.tool import Tool, tool_schemas
 
 RenderPrompt = Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], str]
@@ -31,6 +34,7 @@ class LoadedAgent:
     models: Mapping[str, Model]
     render_prompt: RenderPrompt
     material: Material = NO_MATERIAL
+    hooks: Mapping[str, Sequence[Hook]] = field(default_factory=dict)
     sub_agents: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -48,11 +52,29 @@ class LoadedAgent:
     @property
     def first_call(self) -> str | None:
         """The model of a step's first call, null when something comes before it: no claim records it then (T11)."""
-        return self.model.name if self.planner is None else None
+        return self.model.name if self.planner is None and "step_start" not in self.hooks else None
 
     def with_tools(self, tools: Mapping[str, Tool]) -> LoadedAgent:
         """The same agent with other tools."""
         return replace(self, tools=tools)
+
+    @cached_property
+    def context(self) -> Context:
+        """When room is made (X11)."""
+        keys = self.config.context
+        return Context(
+            keys.window,
+            tuple(
+                Strategy(each.use, each.idle_secs, each.over_tokens, each.prompt, each.llm, each.model)
+                for each in keys.strategy
+            ),
+        )
+
+    def summary_model(self, strategy: Strategy | None) -> Model:
+        """Who writes a summary: what the strategy names, without one `compaction_interface`, else main (X8, X13)."""
+        if strategy is None:
+            return self.models[self.config.settings.compaction_interface or MAIN]
+        return self.models[summary_interface(strategy.llm, strategy.model)]
 
     @cached_property
     def schemas(self) -> list[dict[str, Any]]:
@@ -79,6 +101,11 @@ class LoadedAgent:
     def enders(self) -> frozenset[str]:
         """The tools that end the turn with their result (T8)."""
         return frozenset(name for name, tool in self.tools.items() if tool.ends_turn)
+
+
+def summary_interface(llm: str | None, model: str | None) -> str:
+    """The name in `models` of a strategy's model: an interface, or one with another model string."""
+    return (llm or MAIN) if model is None else f"{llm or MAIN} as {model}"
 
 
 def digest(text: str) -> str:

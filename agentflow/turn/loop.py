@@ -9,20 +9,23 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from agentflow import clock, events
 from agentflow.agent.config import Settings
+from agentflow.conversation.history import checked_wire
 from agentflow.conversation.questions import check_questions
+from agentflow.errors import ModelError
 from agentflow.message import Message, ToolCall
 from agentflow.models.assembly import Reply, settle_calls
 from agentflow.models.protocol import ModelRequest
 from agentflow.store import rows
 from agentflow.tools import builtin
-from agentflow.tools.calls import Prepared, execute
+from agentflow.tools.calls import Prepared, execute, prepare_with
 from agentflow.tools.context import FlowContext
 from agentflow.tools.materials import read
-from agentflow.tools.results import ToolResult
+from agentflow.tools.results import ToolResult, refused
 from agentflow.turn import subagents, todos
 from agentflow.turn.decisions import (
     AskLimit,
@@ -35,7 +38,9 @@ from agentflow.turn.decisions import (
     after_results,
 )
 from agentflow.turn.execution import Execution
+from agentflow.turn.hooks import Hooks
 from agentflow.turn.model_call import OpenStream, stream_reply
+from agentflow.turn.room import Room
 from agentflow.turn.surroundings import Surroundings
 from agentflow.turn.tool_batch import ToolBatch
 
@@ -51,6 +56,8 @@ class Loop:
         self._execution = execution
         self._agent = execution.agent
         self._journal = execution.journal
+        self._room = Room(turn, execution)
+        self._hooks = Hooks(turn, execution)
 
     @property
     def settings(self) -> Settings:
@@ -88,27 +95,44 @@ class Loop:
     async def _call_model(self, call_id: str, limit: str | None) -> tuple[Reply, Message | None, tuple[ToolCall, ...]]:
         """Call the model and stage its reply. `limit`: the last call, without tools."""
         with_tools = limit is None and bool(self._agent.schemas)
-        built = self._execution.request(with_tools=with_tools)
-        stream = OpenStream(call_id, "main", built.chars, asyncio.get_running_loop().time(), with_tools)
-        request = ModelRequest(
-            call_id, "main", built.messages, self._agent.schemas if with_tools else (), built.chars,
-            self._journal.session_id, self._turn.claimed.turn,
-        )  # fmt: skip
-        self._execution.opened(stream)
-        with self._turn.interrupt.window():
-            reply = await stream_reply(
-                self._agent.model, request, stream, self._journal.feed, self._journal.turn_id,
-                lambda text: self._journal.commit([rows.CheckpointLlmCall(text, call_id)], []),
-                timeout_secs=self.settings.llm_timeout_secs, retries=self.settings.llm_retries,
-            )  # fmt: skip
+        await self._room.before(call_id, with_tools=with_tools)
+        try:
+            reply = await self._stream(call_id, with_tools)
+        except ModelError as error:
+            if not self._execution.take_back(error):
+                raise
+            await self._room.after_refusal(call_id, with_tools=with_tools)
+            reply = await self._stream(call_id, with_tools)
+        if self._hooks.has("post_model"):
+            said = await self._hooks.call("post_model", {"text": reply.text, "finish_reason": reply.finish_reason})
+            reply = replace(reply, text=said["text"]) if "text" in said else reply
         earlier, current = self._execution.earlier.call_ids, self._execution.current.call_ids
-        taken = {call.id for call in reply.tool_calls if call.id in earlier or call.id in current}
+        taken = {call.id for call in reply.tool_calls if call.id and (call.id in earlier or call.id in current)}
         calls = settle_calls(reply.tool_calls, taken, self._turn.new_id)
         message = self._message(call_id, reply, calls)
         self._execution.reply_completed(reply, message)
         if message is not None and not calls:
             self._execution.remember(message)
         return reply, message, calls
+
+    async def _stream(self, call_id: str, with_tools: bool) -> Reply:
+        built = self._execution.request(with_tools=with_tools)
+        stream = OpenStream(call_id, "main", built.chars, asyncio.get_running_loop().time(), with_tools)
+        messages = built.messages
+        if self._hooks.has("pre_model"):
+            said = await self._hooks.call("pre_model", {"messages": messages})
+            messages = checked_wire(said["messages"]) if "messages" in said else messages
+        request = ModelRequest(
+            call_id, "main", messages, self._agent.schemas if with_tools else (), built.chars,
+            self._journal.session_id, self._turn.claimed.turn,
+        )  # fmt: skip
+        self._execution.opened(stream)
+        with self._turn.interrupt.window():
+            return await stream_reply(
+                self._agent.model, request, stream, self._journal.feed, self._journal.turn_id,
+                lambda text: self._journal.commit([rows.CheckpointLlmCall(text, call_id)], []),
+                timeout_secs=self.settings.llm_timeout_secs, retries=self.settings.llm_retries,
+            )  # fmt: skip
 
     def _message(self, call_id: str, reply: Reply, calls: tuple[ToolCall, ...]) -> Message | None:
         """The reply as it is recorded; a reply that says nothing is no message (B37)."""
@@ -160,6 +184,25 @@ class Loop:
         return decision, call_id
 
     async def _perform(self, prepared: Prepared) -> ToolResult | Pause:
+        """Perform a call between its hooks (T36)."""
+        if self._hooks.has("pre_tool"):
+            call = _call_payload(prepared)
+            said = await self._hooks.call("pre_tool", {"call": call, "arguments": prepared.arguments})
+            if "deny" in said:
+                return refused(said["deny"], "denied")
+            if "arguments" in said:
+                changed = prepare_with(prepared.call, prepared.tool, said["arguments"])
+                if isinstance(changed, ToolResult):
+                    return changed
+                prepared = changed
+        result = await self._done(prepared)
+        if isinstance(result, ToolResult) and self._hooks.has("post_tool"):
+            about = {"call": _call_payload(prepared), "ok": result.ok, "result": result.text}
+            said = await self._hooks.call("post_tool", about)
+            result = replace(result, text=said["result"]) if "result" in said else result
+        return result
+
+    async def _done(self, prepared: Prepared) -> ToolResult | Pause:
         """A flow is executed; a built-in is done by the part of the turn that knows how."""
         if prepared.tool.flow is not None:
             return await execute(prepared, self._context(prepared.call))
@@ -177,9 +220,13 @@ class Loop:
             loop.call_soon_threadsafe(journal.feed.tell, event)
 
         return FlowContext(
-            journal.session_id, self._journal.turn_id, self._agent.config.name, call.id, self._turn.claimed.inputs, {},
+            journal.session_id, self._journal.turn_id, self._agent.config.name, call.id, self._turn.claimed.inputs, self._execution.vars,
             self._turn.claimed.client, logging.getLogger(f"agentflow.agent.{self._agent.config.name}"), emit,
         )  # fmt: skip
+
+
+def _call_payload(prepared: Prepared) -> dict[str, Any]:
+    return {"id": prepared.call.id, "name": prepared.call.name, "arguments": prepared.arguments}
 
 
 async def _write_todos(turn: Surroundings, execution: Execution, prepared: Prepared) -> ToolResult:

@@ -144,7 +144,7 @@ class Room:
             kept, summary = await self._summary(held)
         except BaseException:
             if held.call_id is not None:
-                self._execution.call_given_up(held.call_id)
+                self._execution.call_given_up(held.call_id, given_up())
             raise
         if kept is not None or held.cut is None:
             self._execution.tell(events.context_kept(kept or "nothing_to_summarize"))

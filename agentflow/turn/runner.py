@@ -20,7 +20,7 @@ from agentflow.conversation.tree import Place
 from agentflow.errors import AgentflowError, StaleOwner, StoreError
 from agentflow.message import TurnState
 from agentflow.store.protocol import Claimed, Owning, PathEntry, Store
-from agentflow.turn import ask_user, ending, handed_over
+from agentflow.turn import ask_user, ending, handed_over, step_hooks
 from agentflow.turn.cache import HistoryCache, Remembered
 from agentflow.turn.decisions import AskLimit, Fail, Finish, Pause, limit_reached
 from agentflow.turn.ending import Ending
@@ -170,10 +170,11 @@ class TurnRunner:
 
     async def _work(self, execution: Execution) -> Ending:
         try:
-            session = {"id": self._journal.session_id}
-            execution.prompt = self._agent.render_prompt(self._claimed.inputs, {}, session)
             if self._claimed.answer is not None:
                 return ending.answered(self._claimed.answer)
+            await step_hooks.start(self._surroundings, execution)
+            session = {"id": self._journal.session_id}
+            execution.prompt = self._agent.render_prompt(self._claimed.inputs, execution.vars, session)
             if self._claimed.resumed and self._claimed.asking != self._claimed.execution:
                 return self._ending(execution, await handed_over.go_on(self._surroundings, execution))
             await Room(self._surroundings, execution).start()
@@ -182,6 +183,8 @@ class TurnRunner:
                 return self._ending(execution, paused)
             loop = Loop(self._surroundings, execution)
             ended = await loop.run(await self._first_call(execution), ask_user.refused_limit(self._claimed))
+            while isinstance(ended, Finish) and (text := await step_hooks.end(self._surroundings, execution)):
+                ended = await loop.run(await step_hooks.go_on(self._surroundings, execution, text))
             return self._ending(execution, ended)
         except Interrupted as interrupted:
             if interrupted.reason != "timeout":

@@ -72,7 +72,7 @@ async def _no_checkpoint(text: str) -> None:
 
 def _request(execution: Execution, call: SideCall) -> None:
     journal = execution.journal
-    head = journal.head or (None, None)
+    head = execution.tip or (None, None)
     execution.stage(
         rows.InsertLlmCall(
             call.id, journal.turn, execution.number, journal.step, execution.spent.iterations, call.purpose,
@@ -87,7 +87,7 @@ def _end(
     error: AgentflowError | None,
 ) -> None:  # fmt: skip
     usage = stream.assembler.usage or Usage()
-    execution.journal.usage += usage
+    execution.spend(usage)
     execution.stage(
         rows.EndLlmCall(
             status, stream.milliseconds(), stream.first_token_ms, stream.attempts, stream.request_chars,
