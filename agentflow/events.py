@@ -133,7 +133,9 @@ def todo(todos: list[dict[str, Any]], execution: int, number: int) -> LogEntry:
     return LogEntry(TODO, {"todos": todos}, f"{execution}:{number}" if number else None)
 
 
-def context_limited(call_id: str | None, reason: str, strategy: str | None, tokens: int, window: int | None) -> LogEntry:
+def context_limited(
+    call_id: str | None, reason: str, strategy: str | None, tokens: int, window: int | None
+) -> LogEntry:
     """`{reason, strategy?, tokens, window?, call_id}`: the call is held until room is made or not (X20); no `call_id`
     when it is not recorded yet.
     """

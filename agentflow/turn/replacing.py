@@ -57,7 +57,8 @@ def replace_history(
     execution.reread([*first, *earlier], current, is_lean=new.lean)
     _restate_todos(execution)
     if held is not None:
-        execution.stage(rows.MoveLlmCall(*(execution.tip or (None, None)), held))
+        branch, depth = execution.tip or (None, None)
+        execution.stage(rows.MoveLlmCall(branch, depth, held))
     execution.tell(
         events.context_replaced(
             None if new.summary is None else new.summary.strip(),
