@@ -10,6 +10,7 @@ from agentflow.conversation.questions import plain_text
 from agentflow.errors import InvalidInput, SessionNotFound
 from agentflow.events import Event
 from agentflow.message import TurnState, Usage
+from agentflow.records.trace import turn_trace
 from agentflow.store.protocol import PendingQuestion, SessionRecord, StepRecord, Store
 from agentflow.turn.feed import Feeds
 from agentflow.turn.owner import is_alive
@@ -73,6 +74,16 @@ class Reader:
         """The list as clients were last told of it (T32)."""
         told = await self._store.todos(record.key)
         return [] if told is None else list(told.items)
+
+    async def trace(self, session_id: str, turn: int | None) -> dict[str, Any]:
+        """A turn as `records.trace` shows it. Raises `SessionNotFound`, `InvalidInput` for a turn that is not there."""
+        record = await self.record(session_id)
+        rows = await self._store.trace(record.key, turn)
+        if rows is None:
+            which = "no turn yet" if turn is None else f"no turn {turn}; its turns are 1 to {record.turns}"
+            raise InvalidInput(f"Session {session_id!r} has {which}.", detail={"session_id": session_id})
+        alive = rows.turn["id"] != record.running_turn or _is_running(record)
+        return {"session_id": session_id, **turn_trace(rows, alive=alive)}
 
     async def tree(self, session_id: str) -> dict[str, Any]:
         tree = await self._store.tree((await self.record(session_id)).key)

@@ -270,6 +270,13 @@ class Runtime:
         name = None if agent is None else self._agents.name_of(agent)
         return await self._reader.sessions(agent=name, limit=limit)
 
+    async def trace(self, session_id: str, turn: int | None = None) -> dict[str, Any]:
+        """What a turn did, in order: `{turn, turn_id, state, tokens, cost, plan, todos, steps: [{nodes}]}` (R6).
+
+        `turn` is its number in the session; the newest for null. Raises `SessionNotFound`, `InvalidInput`.
+        """
+        return await self._reader.trace(session_id, turn)
+
     async def tree(self, session_id: str) -> dict[str, Any]:
         """`{head_id, nodes: [{message, parent_id, copied_from, turn_id}]}` (C5)."""
         return await self._reader.tree(session_id)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from agentflow import events
-from agentflow.store.protocol import Planned, TodoRecord
 from agentflow.store.transaction import Tx
+from agentflow.store.turn_records import Planned, TodoRecord
 
 _LISTS = "SELECT execution, number, items FROM todo_list WHERE session_key = ? AND turn = ?"
 # The log since the newest turn that ran began; the turns of an emptied queue never ran and have no configuration.

@@ -20,6 +20,7 @@ from agentflow.events import Event, LogEntry
 from agentflow.message import Message, TurnState, Usage
 from agentflow.store.path_protocol import Merged, MergeView, Moved, MoveHead, Settle, Settled, Versions
 from agentflow.store.rows import Row
+from agentflow.store.turn_records import Planned, RunRecord, TodoRecord, TurnRows
 
 Move = tuple[TurnState, TurnState]
 """A trigger of the machine as the states `(from, to)` of its conditional update; the table itself is the turn's."""
@@ -80,12 +81,12 @@ class Claimed:
     """A turn is running and ours. `head` is where the path ends now, `previous_head` where it ended before.
 
     `inputs` and `client` are the request's (C8), `messages` what was recorded of it, with ids. `usage` is what the
-    turn has spent in earlier steps, when `resumed` by the answer to a question, which execution number `asking` had asked. `forks`: something follows the head
-    on its branch already, so the next message opens a branch. `answer` is there when the path ends in it already
-    (C13). `call_id` names the first model call when the claim recorded it. `previous_ended_at`: when the session was
-    last at work, null on a first turn and when `resumed` (X11). `log` holds the turn's entries of this
-    commit, the last of which has the sequence number `seq`; `before` those written just before for a turn that
-    ended by it, with that turn's id (T30).
+    turn has spent in earlier steps, when `resumed` by the answer to a question, which execution number `asking` had
+    asked. `forks`: something follows the head on its branch already, so the next message opens a branch. `answer` is
+    there when the path ends in it already (C13). `call_id` names the first model call when the claim recorded it.
+    `previous_ended_at`: when the session was last at work, null on a first turn and when `resumed` (X11). `log` holds
+    the turn's entries of this commit, the last of which has the sequence number `seq`; `before` those written just
+    before for a turn that ended by it, with that turn's id (T30).
     """
 
     key: int
@@ -272,36 +273,6 @@ class StepRecord:
     limit: str | None
     error: dict[str, Any] | None
     done_seq: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TodoRecord:
-    """One version of an execution's todo list; `items` are `{content, status}`."""
-
-    turn: int
-    execution: int
-    number: int
-    items: Sequence[dict[str, str]]
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """What a turn has planned so far. `begun`: it has made a main call, so that its planning is over."""
-
-    plan: str | None
-    begun: bool
-    todos: TodoRecord | None
-
-
-@dataclass(frozen=True, slots=True)
-class RunRecord:
-    """One execution; `parent_call_id` is the call of the parent's run that began it."""
-
-    number: int
-    agent: str
-    status: str
-    parent: int | None
-    parent_call_id: str | None
 
 
 @dataclass(frozen=True, slots=True)

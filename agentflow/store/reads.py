@@ -11,8 +11,9 @@ from agentflow.conversation.questions import read_questions
 from agentflow.conversation.tree import Place
 from agentflow.events import DONE
 from agentflow.message import Content, Usage, text_of
-from agentflow.store.protocol import PendingQuestion, RunRecord, SessionRecord, StepRecord
+from agentflow.store.protocol import PendingQuestion, SessionRecord, StepRecord
 from agentflow.store.transaction import Tx
+from agentflow.store.turn_records import RunRecord
 
 _SESSION = """
 SELECT s.key, s.id, s.agent, s.name, s.environment, s.created_at, s.updated_at, s.branch, s.depth, s.seq, s.epoch,

@@ -23,21 +23,19 @@ from agentflow.store.protocol import (
     End,
     Owning,
     PathEntry,
-    Planned,
     Queued,
     Replayed,
-    RunRecord,
     SessionRecord,
     StepRecord,
     Stop,
     Stopped,
-    TodoRecord,
     Tree,
 )
 from agentflow.store.reader import Reader
 from agentflow.store.stopping import stop
+from agentflow.store.trace_reads import turn_rows
+from agentflow.store.turn_records import Planned, RunRecord, TodoRecord, TurnRows
 from agentflow.store.versions import versions_at
-from agentflow.store.trace_reads import TurnRows, turn_rows
 from agentflow.store.writer import Writer
 
 

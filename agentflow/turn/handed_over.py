@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from agentflow.conversation.repair import OpenCall
 from agentflow.message import ToolCall, ToolCallStatus
-from agentflow.store.protocol import RunRecord
+from agentflow.store.turn_records import RunRecord
 from agentflow.tools.builtin import DELEGATE
 from agentflow.tools.calls import finalize
 from agentflow.tools.results import ToolResult
