@@ -106,8 +106,14 @@ class History:
         Raises `UnpairedHistory` for an exchange with an open call.
         """
         for exchange in exchanges(path):
+            message = exchange.message
+            if isinstance(message.content, str) and not message.tool_calls and message.provider is None:
+                if message.content.strip():  # plain text, which is most of a long history
+                    self.wire.append({"role": message.role, "content": message.content})
+                    self.chars += len(message.content)
+                continue
             if exchange.open:
-                raise UnpairedHistory(f"message {exchange.message.id}: open calls {', '.join(exchange.open)}")
+                raise UnpairedHistory(f"message {message.id}: open calls {', '.join(exchange.open)}")
             for written in self._written(exchange, model):
                 self.wire.append(written)
                 self.chars += wire_chars(written)

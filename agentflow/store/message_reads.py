@@ -36,7 +36,10 @@ JOIN message m ON m.session_key = ? AND m.branch = line.number AND m.depth <= li
 {ORIGINAL}
 """
 _FULL = _PATH + " ORDER BY m.depth"
-_LEAN = _PATH + " WHERE (m.role <> 'tool' OR m.turn >= ?) ORDER BY m.depth"
+# Of earlier turns a lean history has neither results nor replies that only call tools (X1).
+_LEAN = f"""{_PATH} WHERE m.turn >= ? OR m.role IN ('user', 'system')
+OR (m.role = 'assistant' AND coalesce(o.content, o.parts, m.content, m.parts) IS NOT NULL) ORDER BY m.depth
+"""
 
 _TREE = f"""
 SELECT p.id, m.copied_from, turn.id, {CONTENT} FROM message m {PARENT} {ORIGINAL}
@@ -46,7 +49,7 @@ WHERE m.session_key = ? AND b.execution IS NULL ORDER BY m.branch, m.depth
 
 
 def path(tx: Tx, key: int, head: Place | None, lean_before: int | None) -> list[PathEntry]:
-    """The path to `head`, root first; with `lean_before`, without tool messages of turns below that number."""
+    """The path to `head`, root first; with `lean_before`, of turns below that number only messages with text and no results."""
     if head is None:
         return []
     chosen = (head.depth, key, head.branch, key, key)

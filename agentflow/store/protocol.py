@@ -343,7 +343,7 @@ class Store(Protocol):
         ...
 
     async def path(self, key: int, head: Place | None, *, lean_before: int | None) -> list[PathEntry]:
-        """Root first, up to `head`. With `lean_before`, tool messages of turns below that number are not read (R4)."""
+        """Root first, up to `head`. With `lean_before`, of turns below that number only texts are read (R4)."""
         ...
 
     async def report(self, key: int, head: Place | None, execution: int) -> Report | None:

@@ -76,13 +76,20 @@ async def _turn(runtime: Runtime, session: str) -> float:
 
 
 async def _first(runtime: Runtime, session: str) -> float:
-    """When the first delta was read."""
-    at = 0.0
+    """When the first delta came to a reader that had read all there was before."""
     receipt = await runtime.submit(session, _message())
-    async for event in runtime.events(session, receipt.after_seq, receipt.turn_id):
-        if event.type == LLM_DELTA and not at:
-            at = perf_counter()
-    return at
+    await runtime.result(session, receipt.turn_id)
+    reader = asyncio.create_task(_await_delta(runtime, session))
+    await asyncio.sleep(_PAUSE_SECS)
+    await runtime.submit(session, _message())
+    return await reader
+
+
+async def _await_delta(runtime: Runtime, session: str) -> float:
+    async for event in runtime.events(session, follow=True):
+        if event.type == LLM_DELTA:
+            break
+    return perf_counter()
 
 
 def _message() -> dict[str, object]:

@@ -64,8 +64,9 @@ def _floor(folder: Path, sizes: Sizes) -> tuple[list[float], int]:
 
 
 async def _cold(folder: Path) -> float:
-    """Milliseconds of the first turn of a runtime that has seen neither the agent nor the session."""
+    """Milliseconds of the first turn of a session in a runtime that has not seen it yet."""
     async with open_runtime(folder) as runtime:
+        await runtime.run("another", AGENT, QUESTION)
         started = perf_counter()
         await runtime.run(SESSION, AGENT, QUESTION)
         return (perf_counter() - started) * 1000

@@ -56,7 +56,7 @@ def test_a_message_comes_back_as_it_was_written(book: Book) -> None:
     book.run(test)
 
 
-def test_a_lean_path_leaves_out_tool_messages_of_earlier_turns(book: Book) -> None:
+def test_a_lean_path_leaves_out_results_and_bare_calls_of_earlier_turns(book: Book) -> None:
     """R4."""
 
     async def test() -> None:
@@ -65,11 +65,12 @@ def test_a_lean_path_leaves_out_tool_messages_of_earlier_turns(book: Book) -> No
             call = ToolCall(f"c{number}", "f", "{}")
             reply = Message(f"reply{number}", "assistant", None, (call,))
             result = Message(f"tool{number}", "tool", "r", (), call.id, "f")
-            await book.say(turn, user("q", f"user{number}"), reply, result)
+            answer = Message(f"answer{number}", "assistant", "a")
+            await book.say(turn, user("q", f"user{number}"), reply, result, answer)
             if number == 1:
                 await book.end(turn, ended(turn))
         lean = await book.store.path(turn.key, turn.head, lean_before=2)
-        assert ids(lean) == ["user1", "reply1", "user2", "reply2", "tool2"]
+        assert ids(lean) == ["user1", "answer1", "user2", "reply2", "tool2", "answer2"]
 
     book.run(test)
 
