@@ -64,13 +64,13 @@ class Gate:
 class Deltas:
     """A model that streams these deltas, one list for each call; for what no script can say.
 
-    With `held` it waits like a `Gate`.
+    With `held` it waits like a `Gate`; an event among the deltas is waited for.
     """
 
     name = "deltas"
     scripted = True
 
-    def __init__(self, *streams: Sequence[Delta], held: bool = False) -> None:
+    def __init__(self, *streams: Sequence[Delta | asyncio.Event], held: bool = False) -> None:
         self.requests: list[ModelRequest] = []
         self._streams = list(streams)
         self._opened = asyncio.Event()
@@ -84,7 +84,10 @@ class Deltas:
         self.requests.append(request)
         await self._opened.wait()
         for delta in self._streams.pop(0):
-            yield delta
+            if isinstance(delta, asyncio.Event):
+                await delta.wait()
+            else:
+                yield delta
 
 
 def watched(kit: Kit, text: str, waiting: Gate | Deltas) -> list[Event]:

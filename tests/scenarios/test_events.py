@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from agentflow import Event, InvalidInput, SessionNotFound
+from agentflow.models.protocol import Finish, TextDelta
 from agentflow.testing import Kit
-from tests.scenarios.support import Gate, call, watched
+from tests.scenarios.support import Deltas, Gate, call, watched
 
 
 def look(place: str) -> str:
@@ -95,22 +96,23 @@ def test_deltas_come_before_the_completion_they_belong_to(agentflow: Kit) -> Non
 
 def test_a_late_subscriber_gets_the_text_so_far_as_one_delta(agentflow: Kit) -> None:
     """T40."""
-    agentflow.agent(replies=[{"text": "abcdefgh", "chunk_size": 2, "delay_secs": 0.001}])
+    joined = asyncio.Event()
+    agentflow.agent(model=Deltas([TextDelta("ab"), TextDelta("cd"), joined, TextDelta("ef"), Finish("stop")]))
     receipt = agentflow.submit(MESSAGE)
+    agentflow.until("llm.delta")
 
-    async def join_late() -> list[Event]:
-        early = agentflow.runtime.events("s-1", receipt.after_seq, receipt.turn_id)
-        seen = 0
-        async for event in early:
-            seen += event.type == "llm.delta"
-            if seen == 2:
-                return await followed(agentflow, receipt.turn_id)
-        return []
+    async def join_late() -> list[dict[str, Any]]:
+        deltas = []
+        async for event in agentflow.runtime.events("s-1", receipt.after_seq, receipt.turn_id):
+            if event.type == "llm.delta":
+                deltas.append(event.data)
+                joined.set()
+        return deltas
 
-    deltas = [event.data for event in agentflow.run(join_late()) if event.type == "llm.delta"]
-    assert deltas[0]["offset"] == 0
-    assert deltas[0]["text"].startswith("abcd")
-    assert "".join(delta["text"] for delta in deltas) == "abcdefgh"
+    first, second = agentflow.run(join_late())
+    assert (first["offset"], first["text"]) == (0, "abcd")
+    assert (second["offset"], second["text"]) == (4, "ef")
+    assert first["call_id"] == second["call_id"] == agentflow.path()[1]["id"]
 
 
 def test_a_reader_of_many_attached_at_any_moment_sees_each_logged_event_once(agentflow: Kit) -> None:

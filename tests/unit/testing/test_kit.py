@@ -9,6 +9,7 @@ import pytest
 
 from agentflow import FlowContext, flow
 from agentflow.testing import Kit, ProcessKilled
+from tests.scenarios.support import Gate
 
 
 def greet(name: str) -> str:
@@ -154,9 +155,9 @@ def test_a_process_killed_where_it_stands_writes_no_last_word(agentflow: Kit) ->
 
 
 def test_a_stop_ends_the_turn_that_runs(agentflow: Kit) -> None:
-    agentflow.agent(replies=[{"text": "a long story", "chunk_size": 1, "delay_secs": 0.001}])
+    agentflow.agent(replies=Gate())
     receipt = agentflow.submit(HELLO)
-    agentflow.until("llm.delta")
+    agentflow.until("llm.call.requested")
     assert agentflow.stop()["outcome"] == "stopped"
     assert agentflow.result(receipt.turn_id).state == "aborted"
 
