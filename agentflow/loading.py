@@ -8,14 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from agentflow import clock
 from agentflow.agent.agent_keys import HookEntry
 from agentflow.agent.config import AgentConfig, Interface
 from agentflow.agent.interfaces import MAIN
 from agentflow.agent.keys import plain
-from agentflow.agent.material import Material, material_files, read_material
+from agentflow.agent.material import material_files, read_material
 from agentflow.agent.project import AGENTS, NAME, PROJECT_FILE, Project
-from agentflow.agent.prompt import system_prompt
 from agentflow.errors import InvalidConfig
 from agentflow.models.protocol import Model
 from agentflow.models.scripted_model import PREFIX, ScriptedModel
@@ -25,7 +23,8 @@ from agentflow.tools.flows import Flow, FlowLibrary, make_flow
 from agentflow.tools.hook_calls import Hook
 from agentflow.tools.materials import material_tools
 from agentflow.tools.tool import ASK_USER_TOOL, WRITE_TODOS_TOOL, Tool, tool_of
-from agentflow.turn.loaded import LoadedAgent, summary_interface
+from agentflow.turn.loaded import LoadedAgent, prompt_of, summary_interface
+from agentflow.turn.worker import HttpWorker, PythonWorker, Worker, imported
 
 T = TypeVar("T")
 
@@ -90,6 +89,7 @@ class Agents:
                 timeout_secs=_given(entry.timeout_secs, config.settings.tool_timeout_secs),
                 max_result_chars=_given(entry.max_result_chars, config.settings.tool_result_max_chars),
                 ends_turn=entry.ends_turn,
+                handler=entry.handler,
             )
         if config.planning is not None:
             tools[WRITE_TODOS_TOOL.name] = WRITE_TODOS_TOOL
@@ -106,8 +106,23 @@ class Agents:
                 models[summary_interface(strategy.llm, strategy.model)] = self._model(written, config)
         sub_agents = {child.name: str(child.path) for child in children}
         return LoadedAgent(
-            config, tools, models, _prompt_of(config, material), material, self._hooks(config), sub_agents
-        )
+            config, tools, models, prompt_of(config, material), material, self._hooks(config), sub_agents,
+            self._worker(config),
+        )  # fmt: skip
+
+    def _worker(self, config: AgentConfig) -> Worker | None:
+        reference = config.worker
+        if reference is None:
+            return None
+        if reference.startswith(("http://", "https://")):
+            return HttpWorker(reference, config.worker_secret)
+        try:
+            return PythonWorker(reference, self._library.get(reference, base=config.folder).function)
+        except InvalidConfig as error:
+            function = imported(reference)
+            if function is None:
+                raise config.invalid(("worker",), error.message) from error
+            return PythonWorker(reference, function)
 
     def _hooks(self, config: AgentConfig) -> dict[str, tuple[Hook, ...]]:
         """The hooks of each point that has any, in the order listed."""
@@ -170,14 +185,6 @@ def _flows(loaded: LoadedAgent) -> list[Flow]:
 
 def _given(value: T | None, otherwise: T) -> T:
     return otherwise if value is None else value
-
-
-def _prompt_of(config: AgentConfig, material: Material) -> Callable[..., str]:
-    def render(inputs: Mapping[str, Any], variables: Mapping[str, Any], session: Mapping[str, Any]) -> str:
-        today = clock.now().date()
-        return system_prompt(config, material, inputs=inputs, vars=variables, session=session, today=today)
-
-    return render
 
 
 def database_url(root: Path, project: Project, given: str | None) -> str:

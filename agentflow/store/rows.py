@@ -142,6 +142,19 @@ class InsertQueueEntry(NamedTuple):
     queued_at: int
 
 
+class InsertHookRun(NamedTuple):
+    step: int
+    number: int
+    turn: int
+    execution: int
+    point: str
+    flow: str
+    at: int
+    duration_ms: int
+    outcome: str
+    error: str | None
+
+
 class InsertBlob(NamedTuple):
     """Written unless the session has it already."""
 
@@ -290,6 +303,7 @@ Row = (
     | InsertAlias
     | InsertQueueEntry
     | InsertBlob
+    | InsertHookRun
     | MoveTurn
     | EndTurn
     | PlanTurn
@@ -318,6 +332,7 @@ INSERTS: dict[type[Any], str] = {
     InsertStateVersion: "state_version",
     InsertAlias: "alias",
     InsertQueueEntry: "queue_entry",
+    InsertHookRun: "hook_run",
     InsertBlob: "blob",
 }
 KEPT_WHEN_PRESENT = frozenset({InsertBlob})

@@ -301,6 +301,24 @@ class StateVersion(Base, table=True):
     depth: int | None = None
 
 
+class HookRun(Base, table=True):
+    """One call of a hook, `ok`, `changed` or `failed`; they count inside their step (T37)."""
+
+    __tablename__ = "hook_run"
+
+    session_key: int = _session_key()
+    step: int = _number()
+    number: int = _number()
+    turn: int
+    execution: int
+    point: str = Field(sa_type=Text)
+    flow: str = Field(sa_type=Text)
+    at: int = Field(sa_type=BigInteger)
+    duration_ms: int
+    outcome: str = Field(sa_type=Text)
+    error: str | None = _text()
+
+
 class QueueEntry(Base, table=True):
     """An input that waits for its turn, in arrival order (C21, C22)."""
 

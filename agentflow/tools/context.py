@@ -29,7 +29,7 @@ class FlowContext:
     Every field has a default, so a test makes one with `FlowContext(inputs={...})`. The mappings are read-only
     views: `inputs` are the request's validated inputs, `vars` the prompt's variables, `client` what the request
     carried (`state`, `context`, `forwarded_props`). `emit(name, data)` streams an event to the client; it and
-    `cancelled()` may be called from any thread.
+    `cancelled()` may be called from any thread. `hook` is what a hook is called about (T36), empty for a tool.
     """
 
     session_id: str = ""
@@ -42,6 +42,7 @@ class FlowContext:
     logger: logging.Logger = _LOGGER
     emit: Callable[[str, Mapping[str, Any]], None] = _emit_nowhere
     cancelled: Callable[[], bool] = _never
+    hook: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def idempotency_key(self) -> str:

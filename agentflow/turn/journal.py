@@ -28,6 +28,7 @@ class Journal:
         self.step = claimed.step
         self.head = claimed.head
         self._forks = claimed.forks
+        self._hooks = 0
         self.executions = claimed.executions
         self.branches = claimed.branches
         self.feed = feed
@@ -51,6 +52,15 @@ class Journal:
         """Where the first message of a sub-agent's run goes: a root of its own (C1)."""
         self.branches += 1
         return InsertBranch(self.branches, None, 0, execution), Place(self.branches, 1)
+
+    def next_hook(self) -> int:
+        """The number of a hook run, counted in its step."""
+        self._hooks += 1
+        return self._hooks
+
+    def fork_from(self, place: Place | None) -> None:
+        """Stand at a place of the path that something follows already: the next message opens a branch there."""
+        self.head, self._forks = place, place is not None
 
     def new_execution(self) -> int:
         self.executions += 1

@@ -9,14 +9,17 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from agentflow import clock
 from agentflow.agent.config import AgentConfig
 from agentflow.agent.interfaces import MAIN
 from agentflow.agent.material import NO_MATERIAL, Material
+from agentflow.agent.prompt import system_prompt
 from agentflow.context.strategies import Context, Strategy
 from agentflow.models.protocol import Model
 from agentflow.store.rows import dumps
 from agentflow.tools.hook_calls import Hook
 from agentflow.tools.tool import Tool, tool_schemas
+from agentflow.turn.worker import Worker
 
 RenderPrompt = Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], str]
 """`(inputs, vars, session) -> text`: the system prompt of one step (A1)."""
@@ -36,6 +39,7 @@ class LoadedAgent:
     material: Material = NO_MATERIAL
     hooks: Mapping[str, Sequence[Hook]] = field(default_factory=dict)
     sub_agents: Mapping[str, str] = field(default_factory=dict)
+    worker: Worker | None = None
 
     @property
     def model(self) -> Model:
@@ -52,7 +56,18 @@ class LoadedAgent:
     @property
     def first_call(self) -> str | None:
         """The model of a step's first call, null when something comes before it: no claim records it then (T11)."""
-        return self.model.name if self.planner is None and "step_start" not in self.hooks else None
+        comes_first = self.planner is None and "step_start" not in self.hooks and self.worker is None
+        return self.model.name if comes_first else None
+
+    def changed(self, changes: Mapping[str, Any]) -> LoadedAgent:
+        """The same agent with some of its configuration changed by its worker (C31). Raises `InvalidInput`."""
+        config = self.config.changed(changes)
+        return replace(self, config=config, render_prompt=prompt_of(config, self.material))
+
+    @cached_property
+    def worker_tools(self) -> frozenset[str]:
+        """The tools whose calls are left to the worker (C32)."""
+        return frozenset(name for name, tool in self.tools.items() if tool.handler == "worker")
 
     def with_tools(self, tools: Mapping[str, Tool]) -> LoadedAgent:
         """The same agent with other tools."""
@@ -101,6 +116,16 @@ class LoadedAgent:
     def enders(self) -> frozenset[str]:
         """The tools that end the turn with their result (T8)."""
         return frozenset(name for name, tool in self.tools.items() if tool.ends_turn)
+
+
+def prompt_of(config: AgentConfig, material: Material) -> RenderPrompt:
+    """How the agent's system prompt is written for a step."""
+
+    def render(inputs: Mapping[str, Any], variables: Mapping[str, Any], session: Mapping[str, Any]) -> str:
+        today = clock.now().date()
+        return system_prompt(config, material, inputs=inputs, vars=variables, session=session, today=today)
+
+    return render
 
 
 def summary_interface(llm: str | None, model: str | None) -> str:

@@ -220,7 +220,8 @@ class Loop:
             loop.call_soon_threadsafe(journal.feed.tell, event)
 
         return FlowContext(
-            journal.session_id, self._journal.turn_id, self._agent.config.name, call.id, self._turn.claimed.inputs, self._execution.vars,
+            journal.session_id, self._journal.turn_id, self._agent.config.name, call.id, self._turn.claimed.inputs,
+            self._execution.vars,
             self._turn.claimed.client, logging.getLogger(f"agentflow.agent.{self._agent.config.name}"), emit,
         )  # fmt: skip
 

@@ -80,7 +80,7 @@ def open_run(turn: Surroundings, parent: Execution, agent: LoadedAgent, number: 
     """A run of `agent` below `parent`, nothing staged. Raises `InvalidInput` for inputs it needs and nobody gave."""
     journal = parent.journal
     given = {name: value for name, value in turn.claimed.inputs.items() if name in agent.config.inputs}
-    prompt = agent.render_prompt(check_inputs(agent.config.inputs, given), {}, {"id": journal.session_id})
+    prompt = agent.render_prompt(check_inputs(agent.config.inputs, given), parent.vars, {"id": journal.session_id})
     child = Execution(journal, agent, number, History(), parent)
     child.prompt = prompt
     child.known_blobs = parent.known_blobs

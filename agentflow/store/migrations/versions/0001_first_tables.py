@@ -53,6 +53,11 @@ _TABLES = {
         "request_chars int?, prompt_hash text?, tools_hash text?, finish_reason text?, input int?, output int?, "
         "cache_read int?, cache_write int?, cost text?, error text?, checkpoint text?, raw_reply text?",
     ),
+    "hook_run": _Table(
+        "step number",
+        "step int, number int, turn int, execution int, point text, flow text, at instant, duration_ms int, "
+        "outcome text, error text?",
+    ),
     "message": _Table(
         "branch depth",
         "branch int, depth int, id text, role text, turn int, execution int, content text?, parts text?, "
