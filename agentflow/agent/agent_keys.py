@@ -80,6 +80,10 @@ class ToolEntry(Keys):
         description="Longest result in characters; unset: settings.tool_result_max_chars; 0: no limit.",
     )
     ends_turn: bool = Field(default=False, description="Whether its result is the turn's answer.")
+    handler: Literal["flow", "worker"] = Field(
+        default="flow",
+        description="Who does it: the flow, or the worker; then the flow is only the tool's name and form.",
+    )
 
     @classmethod
     def completed(cls, values: dict[str, Any]) -> dict[str, Any]:
@@ -274,6 +278,14 @@ class AgentKeys(Keys):
     response_guidelines: Items[str] = Field(default=(), description="How to answer; listed after the prompt.")
     constraints: Items[str] = Field(default=(), description="What never to do; listed last.")
     tools: Items[ToolEntry] = Field(default=(), description="Tools of the agent: flows by name, or with options.")
+    worker: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Who is asked before each step: FILE.py:FUNCTION, MODULE:FUNCTION or an http(s) URL.",
+    )
+    worker_secret: str | None = Field(
+        default=None, min_length=1, repr=False, description="Signs the requests to a worker at a URL; write ${VAR}."
+    )
     hooks: Hooks = Field(default=Hooks(), description="Flows called at the points of a turn.")
     context: ContextKeys = Field(default=ContextKeys(), description="Making room before the model's window is full.")
     settings: Settings = Field(default=Settings(), description="How turns run, and their limits.")

@@ -23,6 +23,7 @@ from agentflow.errors import InvalidConfig, InvalidInput
 
 __all__ = ["AgentConfig", "InputSpec", "Interface", "Settings", "ToolEntry", "load_agent"]
 
+CHANGEABLE = ("prompt", "response_guidelines", "constraints", "settings")  # by a worker, within a session (C31)
 NO_INTERFACES: Mapping[str, Interface] = MappingProxyType({})
 
 
@@ -79,6 +80,18 @@ class AgentConfig(AgentKeys):
             raise InvalidInput(f"These settings cannot be used: {said}.") from None
         values = {name: getattr(self, name) for name in AgentKeys.model_fields} | {"settings": settings}
         return self._made(values, self._path, self._document)
+
+    def changed(self, changes: Mapping[str, Any]) -> Self:
+        """The configuration with `CHANGEABLE` keys changed, settings one by one. Raises `InvalidInput`."""
+        given = {name: value for name, value in changes.items() if name != "settings"}
+        config = self.with_settings(changes["settings"]) if changes.get("settings") else self
+        values = {name: getattr(config, name) for name in AgentKeys.model_fields}
+        try:
+            checked = AgentKeys.model_validate({"name": self.name, **given})
+        except ValidationError as error:
+            said = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+            raise InvalidInput(f"This configuration cannot be used: {said}.") from None
+        return self._made(values | {name: getattr(checked, name) for name in given}, self._path, self._document)
 
     @classmethod
     def _made(cls, values: Mapping[str, Any], path: Path, document: Document) -> Self:

@@ -24,8 +24,9 @@ MAX_RESULT_CHARS = 50_000
 class Tool:
     """`flow` is null for a built-in, which the turn performs itself.
 
-    `timeout_secs` and `max_result_chars`: 0 = off. `check` takes the place of the schema where rules say more than
-    a schema can, or accept more than the model is told: it returns a complaint or null.
+    `timeout_secs` and `max_result_chars`: 0 = off. A `handler` of `worker` does not run the flow (C32). `check`
+    takes the place of the schema where rules say more than a schema can, or accept more than the model is told: it
+    returns a complaint or null.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Tool:
     timeout_secs: float = TIMEOUT_SECS
     max_result_chars: int = MAX_RESULT_CHARS
     ends_turn: bool = False
+    handler: str = "flow"
     check: Callable[[Mapping[str, Any]], str | None] | None = None
 
     def complaint(self, arguments: Mapping[str, Any]) -> str | None:
@@ -63,10 +65,11 @@ def tool_of(
     timeout_secs: float = TIMEOUT_SECS,
     max_result_chars: int = MAX_RESULT_CHARS,
     ends_turn: bool = False,
+    handler: str = "flow",
 ) -> Tool:
     """A flow as a tool, under another name if wanted; raises `InvalidConfig` when its signature makes no schema."""
     return Tool(
-        name or flow.name, flow.description, flow.parameters, flow, timeout_secs, max_result_chars, ends_turn
+        name or flow.name, flow.description, flow.parameters, flow, timeout_secs, max_result_chars, ends_turn, handler
     )
 
 
