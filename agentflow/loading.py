@@ -124,6 +124,11 @@ class Agents:
                 raise config.invalid(("worker",), error.message) from error
             return PythonWorker(reference, function)
 
+    async def close(self) -> None:
+        """Let go of what the models keep open."""
+        for model in self._models.values():
+            await model.close()
+
     def _hooks(self, config: AgentConfig) -> dict[str, tuple[Hook, ...]]:
         """The hooks of each point that has any, in the order listed."""
         hooks: dict[str, tuple[Hook, ...]] = {}

@@ -101,6 +101,7 @@ class Runtime:
         if self._claims:
             await asyncio.wait(self._claims)
         await self._turns.close()
+        await self._agents.close()
         await self._store.close()
 
     # -- working ---------------------------------------------------------------------------------------------------

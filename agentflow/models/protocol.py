@@ -91,3 +91,7 @@ class Model(Protocol):
         `Finish` was cut. Closing the generator or cancelling its task closes the connection at once.
         """
         ...
+
+    async def close(self) -> None:
+        """Let go of what is kept open between calls; the model may be called again."""
+        ...

@@ -124,6 +124,9 @@ class ScriptedModel:
             yield UsageReport(report)
         yield Finish(reply.finish_reason or ("tool_calls" if reply.tool_calls else "stop"))
 
+    async def close(self) -> None:
+        """Nothing is kept open."""
+
     def _choose(self, request: ModelRequest) -> ScriptedReply | Answering:
         if self._always is not None:
             return self._always
