@@ -17,11 +17,12 @@ from agentflow.store.database import open_database
 from agentflow.store.protocol import Append, Appended, End
 from agentflow.store.rows import Row, message_row
 from agentflow.store.sql_store import SqlStore
+from agentflow.store.tables import Base
 from agentflow.store.transaction import Tx
 from agentflow.store.writer import Writer
 
 T = TypeVar("T")
-TABLES = (*rows.INSERTS.values(), "event")
+TABLES = [table.name for table in Base.metadata.sorted_tables if table.name != "session"]
 NOW = 1_800_000_000_000_000
 
 

@@ -10,8 +10,9 @@ from agentflow import events
 from agentflow.errors import StaleOwner, StoreError, TurnAlreadyActive
 from agentflow.message import ToolCallStatus, TurnState
 from agentflow.store import rows
+from agentflow.store.tables import Base
 from agentflow.store.transaction import Missed, Tx
-from tests.contract.book import NOW, Book, ended, user
+from tests.contract.book import NOW, TABLES, Book, ended, user
 
 
 def test_a_commit_is_read_back(book: Book) -> None:
@@ -39,6 +40,21 @@ def test_a_writer_of_an_earlier_epoch_is_refused_and_writes_nothing(book: Book) 
             await book.end(old)
         assert await book.rows_of(old.key) == before
         await book.say(new, user("in time"))
+
+    book.run(test)
+
+
+def test_a_writer_is_refused_when_its_own_turn_was_taken_up_by_another(book: Book) -> None:
+    """C35, T20: a turn that is resumed keeps its number, only the epoch tells its owners apart."""
+
+    async def test() -> None:
+        turn = await book.begin()
+        await book.writer.run(lambda tx: tx.execute("UPDATE session SET epoch = epoch + 1 WHERE key = ?", turn.key))
+        with pytest.raises(StaleOwner):
+            await book.say(turn, user("too late"))
+        with pytest.raises(StaleOwner):
+            await book.end(turn, ended(turn))
+        assert await book.count("message", turn.key) == 0
 
     book.run(test)
 
@@ -193,7 +209,7 @@ def test_deleting_a_session_leaves_zero_rows_and_the_same_id_starts_blank(book: 
     async def test() -> None:
         turn = await book.begin()
         await fill(book, turn.key)
-        assert set(await book.rows_of(turn.key)) == {*rows.INSERTS.values(), "event"}
+        assert set(await book.rows_of(turn.key)) == set(TABLES)
         await book.end(turn, ended(turn))
         assert await book.store.delete(book.session_id, never) is True
         assert await book.rows_of(turn.key) == {}
@@ -258,21 +274,14 @@ def never(owner: str, lease_until: int, turn_id: str) -> bool:
 
 
 async def fill(book: Book, key: int) -> None:
-    """At least one row in every table of the session."""
+    """One row more in every table of the session."""
 
     def job(tx: Tx) -> None:
-        tx.write(
-            key,
-            [
-                rows.InsertMessage(1, 1, "m", "user", 1, 1, "hi"),
-                rows.InsertAlias("turn", "a", "turn-1"),
-                rows.InsertLlmCall("l", 1, 1, 1, 1, "main", "model", "requested", NOW, 1, 1),
-                rows.InsertToolCall(1, "c", 1, "m", "tool", ToolCallStatus.PLANNED, None),
-                rows.InsertQuestion(1, "c", 1, "pending", "[]", NOW, None, 1, 1),
-                rows.InsertTodoList(1, 1, 1, "[]"),
-                rows.InsertQueueEntry(1, "t", "own", "{}", NOW),
-                rows.InsertBlob("h", "body"),
-            ],
-        )
+        for table in TABLES:
+            columns = Base.metadata.tables[table].columns
+            other = {int: 99, str: "x"}
+            values = [key if column.name == "session_key" else other[column.type.python_type] for column in columns]
+            names, marks = ", ".join(columns.keys()), ", ".join("?" * len(values))
+            tx.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", *values)
 
     await book.writer.run(job)
