@@ -28,6 +28,12 @@ def engine_options(command: F) -> F:
     return project_option(_db_option(command))
 
 
+def place(project: Path, db: str | None) -> tuple[str, ...]:
+    """The options that name this project and database in a command that is printed."""
+    named = () if project == Path(".") else ("--project", str(project))
+    return named if db is None else (*named, "--db", db)
+
+
 def with_runtime(project: Path, db: str | None, work: Callable[[Runtime], Awaitable[T]]) -> T:
     """Opens the project, does the work and closes it again."""
     import asyncio

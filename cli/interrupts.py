@@ -14,10 +14,14 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupts:
-    """While it is entered the first signal starts `stop()`; `exit_code` is that signal's from then on, else null."""
+    """While it is entered the first signal starts `stop()`; `exit_code` is that signal's from then on, else null.
+
+    `raised` is set then.
+    """
 
     def __init__(self, stop: Callable[[], Coroutine[Any, Any, object]]) -> None:
         self.exit_code: int | None = None
+        self.raised = asyncio.Event()
         self._stop = stop
         self._stopping: asyncio.Task[object] | None = None
 
@@ -44,4 +48,5 @@ class Interrupts:
         self._loop.call_soon_threadsafe(self._start)
 
     def _start(self) -> None:
+        self.raised.set()
         self._stopping = self._loop.create_task(self._stop())

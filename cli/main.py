@@ -14,8 +14,11 @@ from .output import Output, note, occupy_closed_descriptors
 
 COMMANDS = {
     "run": ".run",
+    "answer": ".answer",
+    "stop": ".stop",
     "sessions": ".sessions",
     "events": ".events",
+    "trace": ".trace",
     "validate": ".validate",
     "schema": ".schema",
     "init": ".init",

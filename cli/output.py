@@ -63,9 +63,15 @@ class Output:
 
 def note(text: str) -> None:
     """A line on standard error; a standard error that cannot be written is nobody's reason to fail."""
+    prompt(f"{text}\n")
+
+
+def prompt(text: str) -> None:
+    """The same without a line end; on a terminal without the control characters a text could play tricks with."""
     try:
         if sys.stderr is not None:
-            print(text, file=sys.stderr, flush=True)  # noqa: T201  # this is the one place that prints
+            sys.stderr.write(_TERMINAL_CONTROL.sub("", text) if sys.stderr.isatty() else text)
+            sys.stderr.flush()
     except OSError:
         pass
 

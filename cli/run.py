@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from .engine import engine_options, with_runtime
+from .engine import engine_options, place, with_runtime
 from .output import Output
 from .stdin import turn_text
 from .views import view_of
@@ -52,6 +52,7 @@ def command(
         resume,
         dict(_pair(value) for value in inputs),
         {name: value for name, value in limits.items() if value is not None},
+        place(project, db),
     )
     view = view_of(form, output)
     return with_runtime(project, db, lambda runtime: run_turn(runtime, request, view))

@@ -1,4 +1,4 @@
-"""One turn from submit to exit code, with its signals and its notes."""
+"""One turn from submit to exit code, with its signals, its questions and its notes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from .asking import NoAnswer, ask, can_ask
 from .exits import of_turn
 from .interrupts import Interrupts
 from .output import note
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Request:
-    """What the command line asks for. `session` null means a new one or, with `resume`, the agent's newest."""
+    """What the command line asks for. `session` null means a new one or, with `resume`, the agent's newest.
+
+    `place` are the options that name project and database, for the commands that are printed.
+    """
 
     agent: str
     text: str
@@ -28,16 +32,45 @@ class Request:
     resume: bool
     inputs: dict[str, str]
     limits: dict[str, Any]
+    place: tuple[str, ...] = ()
 
 
 async def run_turn(runtime: Runtime, request: Request, view: Answer) -> int:
     """Runs the turn, shows it and returns the exit code. Raises what `submit` raises."""
     session = await _session(runtime, request)
     receipt = await runtime.submit(session, _input(request), limits=request.limits)
-    async with Interrupts(lambda: runtime.stop(session, receipt.turn_id)) as interrupts:
+    new = request.session is None and not request.resume
+    again = ["agentflow", "run", request.agent, "-s", session, *request.place]
+    return await follow_turn(runtime, receipt, view, Hints(again, request.place, tell=new))
+
+
+@dataclass(frozen=True)
+class Hints:
+    """How to go on: the command that says more in this session, and whether its name has to be `tell`-ed anyway."""
+
+    again: list[str]
+    place: tuple[str, ...]
+    tell: bool = False
+
+
+async def follow_turn(runtime: Runtime, receipt: Receipt, view: Answer, hints: Hints) -> int:
+    """Shows a turn to its end and asks what it asks where somebody can answer; the exit code."""
+    async with Interrupts(lambda: runtime.stop(receipt.session_id, receipt.turn_id)) as interrupts:
         result = await _follow(runtime, receipt, view)
+        while result.question is not None and interrupts.exit_code is None and can_ask():
+            view.pause()
+            try:
+                answers = await ask(result.question["questions"], interrupts)
+            except NoAnswer:
+                note("")
+                break
+            call_id = result.question["tool_call_id"]
+            receipt = await runtime.answer(receipt.session_id, tool_call_id=call_id, answers=answers)
+            result = await _follow(runtime, receipt, view)
+    if interrupts.exit_code is not None and result.question is not None:
+        result = await runtime.result(receipt.session_id, receipt.turn_id)
     view.end(result)
-    _tell(request, result)
+    _tell(result, hints)
     return interrupts.exit_code or of_turn(result.state, result.error["code"] if result.error else None)
 
 
@@ -72,8 +105,9 @@ async def _follow(runtime: Runtime, receipt: Receipt, view: Answer) -> TurnResul
         ended.cancel()
 
 
-def _tell(request: Request, result: TurnResult) -> None:
+def _tell(result: TurnResult, hints: Hints) -> None:
     """On standard error: what a person must know beside the answer, and how to go on."""
+    again = f"{shlex.join(hints.again)} TEXT"
     if result.scripted:
         note("note: the replies come from a script (a demonstration, no language model answered)")
     if result.limit:
@@ -81,12 +115,23 @@ def _tell(request: Request, result: TurnResult) -> None:
     if result.error:
         note(f"error ({result.error['code']}): {result.error['message']}")
     if result.question:
-        note(f"{result.question['text']}\nanswer with: {_again(request, result.session_id)}")
+        note(f"{result.question['text']}\nanswer with: {answer_command(result, hints.place)}")
     elif result.aborted:
-        note(f"stopped; what was said is kept. Continue with: {_again(request, result.session_id)}")
-    elif request.session is None and not request.resume and sys.stderr.isatty():
-        note(f"continue with: {_again(request, result.session_id)}")
+        note(f"stopped; what was said is kept. Continue with: {again}")
+    elif hints.tell and sys.stderr.isatty():
+        note(f"continue with: {again}")
 
 
-def _again(request: Request, session: str) -> str:
-    return shlex.join(["agentflow", "run", request.agent, "-s", session]) + " TEXT"
+def answer_command(result: TurnResult, place: tuple[str, ...]) -> str:
+    """The exact command that answers a question: with a choice where there are options, else with a text."""
+    questions = result.question["questions"] if result.question else []
+    command = shlex.join(["agentflow", "answer", result.session_id, *place])
+    if not any(question["options"] for question in questions):
+        return f"{command} TEXT"
+    choices = [f"{question['header']}={_first_choice(question)}" for question in questions]
+    return " ".join([command, *(f"--choice {shlex.quote(choice)}" for choice in choices)])
+
+
+def _first_choice(question: dict[str, Any]) -> str:
+    options = question["options"]
+    return str(options[0]["label"]) if options else "TEXT"

@@ -20,6 +20,9 @@ class Answer:
     def event(self, event: Event) -> None:
         """Called for every event of the turn, in order."""
 
+    def pause(self) -> None:
+        """Called before somebody is asked on the terminal."""
+
     def end(self, result: TurnResult) -> None:
         """Called once, with the result."""
         if result.answer is not None:
@@ -36,6 +39,10 @@ class LiveAnswer(Answer):
     def event(self, event: Event) -> None:
         if event.type == "llm.delta":
             self.output.write(self._live.delta(event.data))
+
+    def pause(self) -> None:
+        self.output.write(self._live.end(None))
+        self._live = LiveText()
 
     def end(self, result: TurnResult) -> None:
         self.output.write(self._live.end(result.answer))

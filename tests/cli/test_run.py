@@ -120,7 +120,7 @@ def test_a_question_without_a_terminal_gives_4_and_is_answered_by_the_next_text(
     assert asked.code == 4
     assert json.loads(asked.out)["question"]["questions"][0]["question"] == "Which one?"
     assert "Which one?" in asked.err
-    assert "agentflow run asking -s s-1" in asked.err
+    assert "answer with: agentflow answer s-1 TEXT\n" in asked.err
     answered = agentflow("run", "asking", "-s", "s-1", "Pro")
     assert answered.code == 0
     assert "Plan: Pro" in answered.out
