@@ -253,7 +253,6 @@ class Kit:
     def runtime(self) -> Runtime:
         """The process under test, opened when first needed."""
         if self._runtime is None:
-            self.commits = 0
             self._runtime = self._open(self._committed)
         return self._runtime
 
@@ -276,13 +275,16 @@ class Kit:
 
     def reopen(self) -> None:
         """Start a new process after a kill."""
-        self._is_killed, self._was_killed, self._dies_at = False, True, 0
+        self._is_killed, self._was_killed = False, True
+        self.commits = self._dies_at = 0
 
     def restart(self) -> None:
         """End the process in order; the next call starts a new one."""
         runtime, self._runtime = self._runtime, None
         if runtime is not None:
             self._runner.run(runtime.close())
+        self._dies_at = max(self._dies_at - self.commits, 0)
+        self.commits = 0
 
     def close(self) -> None:
         """End everything."""

@@ -28,6 +28,9 @@ class Scripts:
         self._requests.append(request)
         return self._scripts[-1].stream(request)
 
+    async def close(self) -> None:
+        """Nothing to release; the scripts go on in the next process."""
+
     def unused(self) -> int:
         """How many replies nobody has asked for."""
         return sum(len(script.unused()) for script in self._scripts)

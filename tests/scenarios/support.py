@@ -80,6 +80,9 @@ class Deltas:
     def open(self) -> None:
         self._opened.set()
 
+    async def close(self) -> None:
+        """Nothing to release."""
+
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta, None]:
         self.requests.append(request)
         await self._opened.wait()
