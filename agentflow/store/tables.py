@@ -305,6 +305,7 @@ class HookRun(Base, table=True):
     """One call of a hook, `ok`, `changed` or `failed`; they count inside their step (T37)."""
 
     __tablename__ = "hook_run"
+    __table_args__ = _KEYED
 
     session_key: int = _session_key()
     step: int = _number()
