@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentflow.testing import Kit, ProcessKilled
-from tests.scenarios.support import call, results, rows, said
+from tests.scenarios.support import Gate, call, results, rows, said, watched
 
 PLAN = "1. Look\n2. Say"
 TODOS = [{"content": "Look", "status": "pending"}, {"content": "Say", "status": "pending"}]
@@ -56,20 +56,12 @@ def test_the_planner_reads_what_the_agent_reads_and_may_only_ask(agentflow: Kit)
 
 def test_a_plan_is_not_streamed_and_its_usage_counts(agentflow: Kit) -> None:
     """X6: every purpose counts; the answer streams, the plan does not."""
-    agentflow.agent(
-        planning=PLANNING,
-        replies=[
-            planner(text=PLAN, usage={"input": 100, "output": 10}),
-            main(text="Done.", usage={"input": 200, "output": 20}),
-        ],
+    gate = Gate(
+        planner(text=PLAN, usage={"input": 100, "output": 10}), main(text="Done.", usage={"input": 200, "output": 20})
     )
-
-    async def streamed() -> str:
-        receipt = await agentflow.runtime.submit("s-1", agentflow.addressed(MESSAGE))
-        events = agentflow.runtime.events("s-1", 0, receipt.turn_id)
-        return "".join([event.data.get("text", "") async for event in events if event.type == "llm.delta"])
-
-    assert agentflow.run(streamed()) == "Done."
+    agentflow.agent(planning=PLANNING, replies=gate)
+    deltas = [event.data for event in watched(agentflow, "Hi.", gate) if event.type == "llm.delta"]
+    assert "".join(delta.get("text", "") for delta in deltas) == "Done."
     assert (agentflow.usage()["input"], agentflow.usage()["output"]) == (300, 30)
 
 
