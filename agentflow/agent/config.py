@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
 
-from pydantic import PrivateAttr, ValidationError
+from pydantic import ConfigDict, PrivateAttr, ValidationError
 
 from agentflow.agent import yamlfile
 from agentflow.agent.agent_keys import AgentKeys, InputSpec, Interface, Settings, ToolEntry
@@ -32,6 +32,8 @@ class AgentConfig(AgentKeys):
 
     It keeps the positions of its file, so that whoever finds something wrong later can say where.
     """
+
+    model_config = ConfigDict(defer_build=True)  # never validated: it is made of keys that were
 
     _path: Path = PrivateAttr()
     _document: Document = PrivateAttr()
