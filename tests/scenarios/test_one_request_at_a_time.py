@@ -129,3 +129,37 @@ def test_whoever_submitted_may_leave_and_the_turn_goes_on(agentflow: Kit) -> Non
         return receipt.turn_id
 
     assert agentflow.result(agentflow.run(leave())).answer == "complete"
+
+
+def test_whoever_leaves_while_the_request_is_recorded_leaves_no_dead_turn(agentflow: Kit) -> None:
+    """T26, T28: claim and start are one piece of work; the session neither hangs nor loses the turn."""
+    agentflow.agent(replies=[{"text": "complete"}, {"text": "next"}])
+
+    async def leave() -> None:
+        submitting = asyncio.ensure_future(agentflow.runtime.submit("s-1", {**message("first"), "turn_id": "t-1"}))
+        while agentflow.commits == 0:  # noqa: ASYNC110  # the commit happens on a thread that sets no event
+            await asyncio.sleep(0)
+        submitting.cancel()
+        await asyncio.gather(submitting, return_exceptions=True)
+
+    agentflow.run(leave())
+    assert agentflow.result("t-1").answer == "complete"
+    assert agentflow.send("second").answer == "next"
+
+
+def test_a_queued_turn_is_alive_from_the_commit_on_that_starts_it(agentflow: Kit) -> None:
+    """B49, T28: the end of a turn starts the next one; a request of that very moment must not take it for dead."""
+    agentflow.agent(replies=lambda request: {"text": "ok"})
+
+    async def crowd() -> list[str]:
+        runtime = agentflow.runtime
+        queued = [await runtime.submit("s-1", {**message(f"q {n}"), "queue": True}) for n in range(10)]
+        turns = {each.turn_id for each in queued}
+        while (await runtime.status("s-1"))["status"] == "running":
+            await asyncio.gather(*[submitted(runtime, "too early") for _ in range(3)])
+        for turn_id in turns:
+            await runtime.result("s-1", turn_id)
+        return [(await runtime.result("s-1", turn_id)).state for turn_id in turns]
+
+    assert agentflow.run(crowd()) == ["done"] * 10
+    assert not any(event.data["aborted"] for event in agentflow.events("done"))
