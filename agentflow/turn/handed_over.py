@@ -66,6 +66,8 @@ async def _take_up(turn: Surroundings, run: Execution) -> None:
     path = await turn.store.run_path(turn.claimed.key, run.number)
     run.take_up([entry.message for entry in path])
     run.head, run.last_message_id = path[-1].place, path[-1].message.id
+    run.report = await turn.store.report(turn.claimed.key, run.head, run.number)
+    run.current.reserve(await turn.store.call_ids(turn.claimed.key, run.number))
 
 
 def _call(run: Execution, call_id: str) -> ToolCall:
