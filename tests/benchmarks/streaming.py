@@ -38,6 +38,9 @@ class _Streaming:
         yield TextDelta(".")
         yield Finish("stop")
 
+    async def close(self) -> None:
+        """Nothing is held open."""
+
 
 def measure(folder: Path, sizes: Sizes) -> list[Figure]:
     each, first = asyncio.run(_ours(folder, sizes))
