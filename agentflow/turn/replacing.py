@@ -55,7 +55,7 @@ def replace_history(
     earlier = [_record(execution, each, new_id) for each in new.earlier]
     current = [_record(execution, each, new_id) for each in new.current]
     execution.reread([*first, *earlier], current, is_lean=new.lean)
-    _restate_todos(execution)
+    restate_todos(execution)
     if held is not None:
         branch, depth = execution.tip or (None, None)
         execution.stage(rows.MoveLlmCall(branch, depth, held))
@@ -82,8 +82,8 @@ def _record(execution: Execution, given: PathEntry | Message, new_id: NewId) -> 
     return given
 
 
-def _restate_todos(execution: Execution) -> None:
-    """The model may no longer read how it wrote its list (T32)."""
+def restate_todos(execution: Execution) -> None:
+    """Say what is still open: the model may no longer read how it wrote its list (T32)."""
     if execution.restated_todos in execution.step_texts:
         execution.step_texts.remove(execution.restated_todos)
     execution.restated_todos = open_todos(execution.todos)

@@ -21,13 +21,14 @@ from agentflow.context.strategies import (
     settings_due,
     settings_plan,
 )
-from agentflow.context.summary import SummaryRequest, summary_request
+from agentflow.context.summary import SummaryRequest, is_summary, summary_request
 from agentflow.context.tokens import reported, tokens_to_read
 from agentflow.conversation.history import BuiltRequest
 from agentflow.errors import AgentflowError, ModelError
+from agentflow.message import Message
 from agentflow.store.protocol import PathEntry
 from agentflow.turn.execution import Execution
-from agentflow.turn.replacing import Replacement, replace_history
+from agentflow.turn.replacing import Replacement, replace_history, restate_todos
 from agentflow.turn.side_call import SideCall, ask_aside
 from agentflow.turn.surroundings import Surroundings
 
@@ -79,6 +80,8 @@ class Room:
 
     async def before(self, call_id: str, *, with_tools: bool) -> None:
         """Hold a call of the loop when a strategy applies, and let it go when room is made or cannot be (X11)."""
+        if self._tried.is_first and self._resumed and reads_summary(self._execution):
+            restate_todos(self._execution)
         wanted = self._wanted(with_tools)
         if wanted is not None:
             held = await self._hold(call_id, wanted, lambda reading: make_room(wanted, reading), with_tools=with_tools)
@@ -194,6 +197,12 @@ class Room:
                 "messages leave no more to gain, so this turn goes on as it is",
                 self._execution.journal.session_id, max(after, by_density), held.plan.limit,
             )  # fmt: skip
+
+
+def reads_summary(execution: Execution) -> bool:
+    """Whether what an execution reads begins with a summary."""
+    wire = execution.earlier.wire or execution.current.wire
+    return bool(wire) and is_summary(Message("", wire[0]["role"], wire[0]["content"]))
 
 
 def given_up() -> AgentflowError:

@@ -1,0 +1,250 @@
+"""A compaction is a branch at the root: what it copies, who finds it, and the way back (C15, X18, X19, X21)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agentflow import ModelRequest
+from agentflow.testing import Kit
+from tests.scenarios.rooms import (
+    FILLER,
+    OPENING,
+    answering,
+    assert_paired,
+    by_settings,
+    capitals,
+    chatty,
+    of_purpose,
+    over,
+    phases,
+    replaced,
+    texts,
+)
+from tests.scenarios.support import call, rows, said
+
+
+def noisy(request: ModelRequest) -> dict[str, Any]:
+    """Large while the whole history is read, small after it was compacted."""
+    return {**chatty(request), "usage": {"input": 900 if len(request.messages) > 5 else 10, "output": 1}}
+
+
+def compacted(kit: Kit, keep: int = 2) -> list[dict[str, Any]]:
+    """A session of three turns whose third one compacted; what an ordinary client has kept of it."""
+    kit.agent(replies=answering(capitals, noisy), settings=by_settings(1000, keep=keep))
+    kit.send(f"FIRST {FILLER}")
+    kit.send(f"SECOND {FILLER}")
+    kept = kit.path()
+    kit.send(f"THIRD {FILLER}")
+    kept.append({"id": "c-3", "role": "user", "content": f"THIRD {FILLER}"})
+    kit.send(f"FOURTH {FILLER}")
+    assert phases(kit) == ["full", "replaced"]
+    return kept
+
+
+def test_a_copy_names_the_first_original_and_stores_nothing_of_it(agentflow: Kit, agentflow_db: str) -> None:
+    """X18: also a copy of a copy."""
+    agentflow.agent(replies=answering(capitals, lambda request: {**chatty(request), "usage": {"input": 900, "output": 1}}),
+                    settings=by_settings(1000, keep=4))  # fmt: skip
+    for number in range(6):
+        agentflow.send(f"WORD{number} {FILLER}")
+    nodes = agentflow.tree()["nodes"]
+    ids = {node["message"]["id"]: node for node in nodes}
+    copies = [node for node in nodes if node["copied_from"]]
+    assert len(copies) > 8
+    for copy in copies:
+        original = ids[copy["copied_from"]]
+        assert original["copied_from"] is None
+        assert original["message"]["content"] == copy["message"]["content"]
+        assert original["turn_id"] == copy["turn_id"]
+    stored = "SELECT count(*) FROM message WHERE copied_from IS NOT NULL AND "
+    assert rows(agentflow_db, stored + "(content IS NOT NULL OR parts IS NOT NULL OR calls IS NOT NULL)") == [(0,)]
+    told = [event.data for event in agentflow.events("message.new") if "copied_from" in event.data]
+    assert {each["message"]["id"]: each["copied_from"] for each in told} == {
+        copy["message"]["id"]: copy["copied_from"] for copy in copies
+    }
+
+
+def test_old_nodes_stay_in_the_tree_and_are_no_longer_read(agentflow: Kit) -> None:
+    """Seed: "The old messages stay in the tree, and the model no longer reads them"."""
+    compacted(agentflow)
+    contents = [str(node["message"]["content"]) for node in agentflow.tree()["nodes"]]
+    assert sum(content.startswith("FIRST") for content in contents) == 1
+    roots = [node for node in agentflow.tree()["nodes"] if node["parent_id"] is None]
+    assert len(roots) == 2
+    assert str(roots[1]["message"]["content"]).startswith(OPENING)
+    assert not texts(agentflow.requests[-1]).count(f"FIRST {FILLER}")
+
+
+def test_what_is_streamed_of_a_compaction_is_what_the_log_has(agentflow: Kit) -> None:
+    """X20, T40: the summary is joined in from its message."""
+    compacted(agentflow)
+    data = replaced(agentflow)[0].data
+    assert list(data) == ["summary", "kept", "copied", "tokens_before", "tokens_after", "head_id", "previous_head_id"]
+    assert data["summary"] == "Code words: FIRST, SECOND"
+    assert (data["kept"], data["copied"]) == (3, 3)
+    assert data["tokens_after"] < data["tokens_before"]
+
+
+@pytest.mark.parametrize("restart", [False, True], ids=["warm", "cold"])
+def test_a_client_that_resends_its_old_ids_stays_on_the_compacted_branch(agentflow: Kit, restart: bool) -> None:
+    """C15: the last known id has a copy on the active path, so the copy is meant."""
+    agentflow.agent(replies=answering(capitals, noisy), settings=by_settings(1000, keep=2))
+    agentflow.send(f"FIRST {FILLER}")
+    agentflow.send(f"SECOND {FILLER}")
+    agentflow.send(f"THIRD {FILLER}")
+    view = agentflow.path()
+    agentflow.view([*view, {"id": "c-4", "role": "user", "content": f"FOURTH {FILLER}"}])
+    assert phases(agentflow) == ["full", "replaced"]
+    view = [*view, {"id": "c-4", "role": "user", "content": f"FOURTH {FILLER}"}]
+    if restart:
+        agentflow.restart()
+    agentflow.view([*view, {"id": "c-5", "role": "user", "content": "FIFTH"}])
+    request = agentflow.requests[-1]
+    assert said(request)[1][1].startswith(OPENING)
+    assert said(request)[-1] == ("user", "FIFTH")
+    assert len(of_purpose(agentflow.requests, "summary")) == 1
+
+
+def test_an_old_reply_that_was_summarized_away_has_no_copy_and_branches_from_the_full_history(agentflow: Kit) -> None:
+    """C15: an id that was summarized away means the node itself."""
+    compacted(agentflow)
+    first = agentflow.tree()["nodes"][0]["message"]
+    agentflow.view([{"id": first["id"], "role": "user", "content": "x"}, {"role": "user", "content": "another way"}])
+    assert said(agentflow.requests[-1])[1:] == [("user", f"FIRST {FILLER}"), ("user", "another way")]
+
+
+def test_a_view_that_adds_nothing_is_the_way_back(agentflow: Kit) -> None:
+    """C15, X21: exactly the node it names; and forth again."""
+    compacted(agentflow)
+    here = agentflow.path()
+    nodes = agentflow.tree()["nodes"]
+    left = next(node for node in nodes if node["message"]["id"] == replaced(agentflow)[0].data["previous_head_id"])
+    agentflow.switch(left["parent_id"])
+    assert len(agentflow.requests) == 5, "a switch costs no model call"
+    assert str(agentflow.path()[0]["content"]).startswith("FIRST")
+    agentflow.switch(here[-1]["id"])
+    assert agentflow.path() == here
+
+
+@pytest.mark.parametrize("restart", [False, True], ids=["warm", "cold"])
+def test_a_checkout_of_the_previous_head_brings_the_full_conversation_back(agentflow: Kit, restart: bool) -> None:
+    """X21: a compaction can be undone, and it is tried again when the history is still too large."""
+    compacted(agentflow)
+    done = replaced(agentflow)[0].data
+    if restart:
+        agentflow.restart()
+    agentflow.run(agentflow.runtime.checkout("s-1", done["previous_head_id"]))
+    assert [str(message["content"]).split()[0] for message in agentflow.path()][::2] == [
+        "FIRST",
+        "SECOND",
+        "THIRD",
+        "FOURTH",
+    ][: len(agentflow.path()[::2])]
+    agentflow.send("and now")
+    assert said(agentflow.requests[-1])[-1] == ("user", "and now")
+    assert_paired(agentflow.requests[-1])
+    assert agentflow.session()["status"] == "idle"
+
+
+def test_nothing_of_a_compaction_leaks_into_another_branch(agentflow: Kit) -> None:
+    """C6: an edit before the compaction reads the full history of its own branch."""
+    compacted(agentflow)
+    nodes = agentflow.tree()["nodes"]
+    agentflow.view([nodes[0]["message"], nodes[1]["message"], {"role": "user", "content": "edited"}])
+    assert said(agentflow.requests[-1])[1][1].startswith("FIRST")
+    assert OPENING not in texts(agentflow.requests[-1])
+
+
+def test_a_regenerated_reply_after_a_compaction_reads_the_compacted_history(agentflow: Kit) -> None:
+    """C13 on the new branch."""
+    compacted(agentflow)
+    before = agentflow.requests[-1].messages
+    agentflow.regenerate()
+    assert agentflow.requests[-1].messages == before
+    assert len(of_purpose(agentflow.requests, "summary")) == 1
+
+
+def test_a_pending_question_of_the_branch_that_was_left_is_found_again(agentflow: Kit) -> None:
+    """C27, X19."""
+    question = {"questions": [{"header": "Colour", "question": "Which?", "options": []}]}
+
+    def answer(request: ModelRequest) -> dict[str, Any]:
+        if request.messages[-1]["content"] == "ask me":
+            return {"tool_calls": [{"id": "q", **call("ask_user", **question)}]}
+        return {**chatty(request), "usage": {"input": 900, "output": 1}}
+
+    agentflow.agent(replies=answering(capitals, answer), settings=by_settings(1000, keep=1))
+    agentflow.send(f"FIRST {FILLER}")
+    first = agentflow.path()[-1]["id"]
+    agentflow.send("ask me")
+    asking = agentflow.path()[-1]["id"]
+    agentflow.view([{"id": first, "role": "assistant", "content": ""}, {"role": "user", "content": f"OTHER {FILLER}"}])
+    assert "replaced" in phases(agentflow)
+    assert agentflow.status()["pending"] is False
+    agentflow.run(agentflow.runtime.checkout("s-1", asking))
+    assert agentflow.status()["pending"] is True
+    assert agentflow.answer("red").state == "done"
+    assert ("tool", "Colour: red") in said(agentflow.requests[-1])
+
+
+def test_a_turn_that_was_compacted_goes_on_after_its_question(agentflow: Kit) -> None:
+    """X2: the resumed step reads the new branch in full, its todos restated (T32)."""
+    question = {"questions": [{"header": "Colour", "question": "Which?", "options": []}]}
+    todos = {"todos": [{"content": "paint it", "status": "in_progress"}, {"content": "buy", "status": "completed"}]}
+
+    def look(number: int) -> str:
+        """Look."""
+        return f"SEEN{number} {FILLER * 2}"
+
+    def answer(request: ModelRequest) -> dict[str, Any]:
+        number = len(of_purpose(agentflow.requests, "main"))
+        if number == 1:
+            return {"tool_calls": [call("write_todos", **todos)]}
+        if number == 9:
+            return {"tool_calls": [call("ask_user", **question)]}
+        return {"text": "painted"} if number == 10 else {"tool_calls": [call("look", number=number)]}
+
+    agentflow.agent(tools=[look], planning=True, replies=answering(capitals, answer), context=over(2200))
+    assert agentflow.send("paint the HOUSE").state == "paused_ask_user"
+    assert "replaced" in phases(agentflow)
+    agentflow.restart()
+    assert agentflow.answer("red").answer == "painted"
+    for request in of_purpose(agentflow.requests, "main"):
+        assert_paired(request)
+        assert ("user", "paint the HOUSE") in said(request)
+    for request in of_purpose(agentflow.requests, "main")[-3:]:
+        restated = [text for role, text in said(request)[1:] if role == "system"]
+        assert len(restated) == 1
+        assert "[in_progress] paint it" in restated[0]
+        assert "buy" not in restated[0]
+
+
+def test_a_sub_agent_makes_room_by_its_own_context_in_its_own_history(agentflow: Kit) -> None:
+    """X11: main or sub-agent, each by its own `context:` and its own history."""
+
+    def look(number: int) -> str:
+        """Look."""
+        return f"SEEN{number} {FILLER * 2}"
+
+    def child(request: ModelRequest) -> dict[str, Any]:
+        number = len(
+            [
+                1
+                for each in agentflow.requests
+                if each.purpose == "main" and each.tools and texts(each).count("the WORK")
+            ]
+        )
+        return {"text": "child done"} if number == 12 else {"tool_calls": [call("look", number=number)]}
+
+    agentflow.agent("child", tools=[look], replies=answering(capitals, child), context=over(2000), description="Works.")
+    agentflow.agent(
+        "parent", sub_agents=["child"],
+        replies=[{"tool_calls": [call("task", agent="child", prompt="do the WORK")]}, {"text": "all done"}],
+    )  # fmt: skip
+    assert agentflow.send("go").answer == "all done"
+    assert "replaced" in phases(agentflow)
+    for request in agentflow.requests:
+        assert_paired(request)
+    assert [message["role"] for message in agentflow.path()] == ["user", "assistant", "tool", "assistant"]
