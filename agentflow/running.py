@@ -73,6 +73,12 @@ class RunningTurns:
         if running is not None:
             running.runner.interrupt.request(reason)
 
+    def settled(self, session_id: str, turn_id: str) -> None:
+        """Tell this turn, when it runs here, that a call it left open has its result."""
+        running = self.get(session_id, turn_id)
+        if running is not None:
+            running.runner.settled.set()
+
     def owning(self, agent: LoadedAgent) -> Owning:
         """What a turn that this process claims runs with."""
         at = clock.instant()

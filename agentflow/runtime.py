@@ -22,8 +22,9 @@ from agentflow.events import Event
 from agentflow.loading import Agents, OpenModel, database_url
 from agentflow.reading import Reader
 from agentflow.running import MOVES, POLL_SECS, RunningTurns
-from agentflow.store.path_protocol import Moved, MoveHead
+from agentflow.store.path_protocol import Moved, MoveHead, Settle
 from agentflow.store.protocol import Claim, Queued, Replayed, Stop, Store
+from agentflow.tools.results import refused, success
 from agentflow.turn.feed import Feeds
 from agentflow.turn.loaded import LoadedAgent
 from agentflow.turn.owner import is_alive
@@ -215,6 +216,21 @@ class Runtime:
                 return False
             await asyncio.sleep(POLL_SECS / 5)
         return True
+
+    async def settle(
+        self, session_id: str, call_id: str, *, result: Any = None, error: str | None = None
+    ) -> dict[str, Any]:
+        """Give a call of a `handler: worker` tool that was left open its result, or the error it failed with (C33).
+
+        Returns `{session_id, turn_id, outcome}`: `settled`, or `ignored` for a call that has a result or whose place
+        left the path (C20). Raises `SessionNotFound`, and `InvalidInput` for a call that is not left open here.
+        """
+        agent = self._agents.load((await self._reader.record(session_id)).agent, {})
+        given = success(result) if error is None else refused(error, "tool_failed")
+        settled = await self._store.settle(Settle(session_id, call_id, given.ok, given.text, agent.worker_tools))
+        self._turns.settled(session_id, settled.turn_id)
+        outcome = "settled" if settled.taken else "ignored"
+        return {"session_id": session_id, "turn_id": settled.turn_id, "outcome": outcome}
 
     async def checkout(self, session_id: str, message_id: str) -> dict[str, Any]:
         """Move the head exactly to a message, whichever branch it is on; no turn runs (C2, C20).

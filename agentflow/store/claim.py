@@ -278,6 +278,8 @@ class _Start:
             answered=answer is not None,
         )
         forks = not messages and work.head is not None and not work.is_tip(self.tx)
+        delivered = (*given.messages[: merged.new_from], *merged.news) if isinstance(given, ClientMessages) else ()
+        claimed = replace(claimed, delivered=delivered, new_from=merged.new_from)
         return replace(claimed, answer=answer, forks=forks, previous_ended_at=self.previous_ended_at)
 
     def _answer_there(self, merged: view.Merge, messages: tuple[Message, ...]) -> Message | None:

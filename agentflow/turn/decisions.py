@@ -13,6 +13,7 @@ from agentflow.conversation.questions import Question
 from agentflow.conversation.repair import ASK_USER
 from agentflow.errors import AgentflowError, LimitReached, ModelError
 from agentflow.message import ToolCall, Usage
+from agentflow.tools.results import ToolResult
 from agentflow.turn.limits import Spent, reached
 
 
@@ -27,13 +28,15 @@ class CallModel:
 class RunTools:
     """Run the ordinary calls side by side, then the one that ends the turn; the refused get these error results.
 
-    `ask` is not run: once all others have their results the turn pauses for its answer (T18).
+    The `settled` have their results already. `ask` is not run: once all others have their results the turn pauses
+    for its answer (T18).
     """
 
     ordinary: tuple[ToolCall, ...] = ()
     ender: ToolCall | None = None
     ask: ToolCall | None = None
     refused: tuple[tuple[ToolCall, str], ...] = ()
+    settled: tuple[tuple[ToolCall, ToolResult], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,9 @@ class Fail:
     error: AgentflowError
     limit: str | None = None
 
+
+Plan = RunTools | CallModel | Finish | Fail
+"""What a reply leads to; a model call only when a worker wants one."""
 
 CUT_AT_LIMIT = (
     "Not run: the reply was cut at the output limit before its tool calls were complete. "

@@ -6,7 +6,7 @@ and what is open is always known to whoever must close it (T24, T30).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -69,6 +69,8 @@ class Execution:
         self.first_token_ms: int | None = None
         self.known_blobs: set[str] = set()
         self.last_message_id: str | None = None
+        self.path: list[Message] | None = None  # what a worker is shown: the path as recorded and staged
+        self.riding: Callable[[], None] | None = None  # stages what rides on the next commit
         self._rows: list[Row] = []
         self._log: list[LogEntry] = []
         self._started = 0.0
@@ -186,6 +188,8 @@ class Execution:
         self.stage(message_row(message, place.branch, place.depth, self.journal.turn, self.number))
         self.tell(events.message_new(message, self.last_message_id))
         self.last_message_id = message.id
+        if self.path is not None:
+            self.path.append(message)
 
     def record_copy(self, id_: str, entry: PathEntry) -> Message:
         """Stage a copy of a recorded message under the tip (X18)."""
@@ -363,6 +367,8 @@ class Execution:
         self.stage(rows.MoveExecution(status, milliseconds_since(self._started), self.number))
 
     def _take(self) -> tuple[list[Row], list[LogEntry]]:
+        if self.riding is not None:
+            self.riding()
         staged, log = self._rows, self._log
         self._rows, self._log = [], []
         return staged, log

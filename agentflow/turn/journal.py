@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from agentflow import clock
 from agentflow.conversation.tree import Place
 from agentflow.events import LogEntry
+from agentflow.store.path_protocol import Merged
 from agentflow.store.protocol import Append, Appended, Claimed, End, Owning, Store
 from agentflow.store.rows import InsertBranch, Row
 from agentflow.turn.feed import Feed
@@ -57,6 +58,11 @@ class Journal:
         """The number of a hook run, counted in its step."""
         self._hooks += 1
         return self._hooks
+
+    def moved(self, merged: Merged) -> None:
+        """Go on where a worker's view has taken the path, and tell what it wrote."""
+        self.head, self._forks, self.branches = merged.head, merged.forks, merged.branches
+        self.feed.publish(self.turn_id, clock.instant(), merged.seq, list(merged.log))
 
     def fork_from(self, place: Place | None) -> None:
         """Stand at a place of the path that something follows already: the next message opens a branch there."""

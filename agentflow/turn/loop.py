@@ -14,7 +14,7 @@ from typing import Any
 
 from agentflow import clock, events
 from agentflow.agent.config import Settings
-from agentflow.conversation.history import checked_wire
+from agentflow.conversation.history import BuiltRequest, checked_wire
 from agentflow.conversation.questions import check_questions
 from agentflow.errors import ModelError
 from agentflow.message import Message, ToolCall
@@ -26,19 +26,21 @@ from agentflow.tools.calls import Prepared, execute, prepare_with
 from agentflow.tools.context import FlowContext
 from agentflow.tools.materials import read
 from agentflow.tools.results import ToolResult, refused
-from agentflow.turn import subagents, todos
+from agentflow.turn import open_calls, subagents, todos
 from agentflow.turn.decisions import (
     AskLimit,
     CallModel,
     Fail,
     Finish,
     Pause,
+    Plan,
     RunTools,
     after_reply,
     after_results,
 )
 from agentflow.turn.execution import Execution
 from agentflow.turn.hooks import Hooks
+from agentflow.turn.loaded import LoadedAgent
 from agentflow.turn.model_call import OpenStream, stream_reply
 from agentflow.turn.room import Room
 from agentflow.turn.surroundings import Surroundings
@@ -54,10 +56,13 @@ class Loop:
     def __init__(self, turn: Surroundings, execution: Execution) -> None:
         self._turn = turn
         self._execution = execution
-        self._agent = execution.agent
         self._journal = execution.journal
         self._room = Room(turn, execution)
         self._hooks = Hooks(turn, execution)
+
+    @property
+    def _agent(self) -> LoadedAgent:
+        return self._execution.agent
 
     @property
     def settings(self) -> Settings:
@@ -71,15 +76,30 @@ class Loop:
         """
         following: Next = CallModel(limit)
         while isinstance(following, CallModel):
-            reply, message, calls = await self._call_model(call_id, following.limit)
-            plan = after_reply(
-                calls, reply.finish_reason or "", reply.text, enders=self._agent.enders, settings=self.settings,
-                spent=self._execution.spent, limit=following.limit,
-            )  # fmt: skip
-            if not isinstance(plan, RunTools) or message is None:
+            message, plan = await self._call_model(call_id, following.limit)
+            if isinstance(plan, CallModel):
+                following, call_id = plan, self._turn.new_id()
+                self._execution.request_call(call_id)
+                await self._execution.commit()
+            elif not isinstance(plan, RunTools) or message is None:
                 return plan if isinstance(plan, Fail | Finish) else Finish(following.limit)
-            following, call_id = await self._run_tools(plan, message, calls, following.limit)
+            else:
+                following, call_id = await self._run_tools(plan, message, message.tool_calls, following.limit)
         return following
+
+    async def begin(self) -> Ended | None:
+        """What the input leads to instead of its answer by the model; null: nothing else."""
+        return None
+
+    async def finish(self, ended: Ended) -> Ended:
+        """The end that the turn comes to."""
+        return ended
+
+    async def _decided(
+        self, call_id: str, reply: Reply, message: Message | None, plan: Plan
+    ) -> tuple[Message | None, Plan]:
+        """What is recorded of a reply, and what follows."""
+        return message, plan
 
     async def go_on(self, reply: Message, results: Sequence[Message], answer: str | None) -> Ended:
         """Take up a reply whose last result has just been staged, in another process than the one that ran the rest.
@@ -92,8 +112,8 @@ class Loop:
             return await self.run(call_id)
         return following
 
-    async def _call_model(self, call_id: str, limit: str | None) -> tuple[Reply, Message | None, tuple[ToolCall, ...]]:
-        """Call the model and stage its reply. `limit`: the last call, without tools."""
+    async def _call_model(self, call_id: str, limit: str | None) -> tuple[Message | None, Plan]:
+        """Call the model and stage its reply; what follows it. `limit`: the last call, without tools."""
         with_tools = limit is None and bool(self._agent.schemas)
         await self._room.before(call_id, with_tools=with_tools)
         try:
@@ -109,14 +129,18 @@ class Loop:
         earlier, current = self._execution.earlier.call_ids, self._execution.current.call_ids
         taken = {call.id for call in reply.tool_calls if call.id and (call.id in earlier or call.id in current)}
         calls = settle_calls(reply.tool_calls, taken, self._turn.new_id)
-        message = self._message(call_id, reply, calls)
+        plan: Plan = after_reply(
+            calls, reply.finish_reason or "", reply.text, enders=self._agent.enders, settings=self.settings,
+            spent=self._execution.spent, limit=limit,
+        )  # fmt: skip
+        message, plan = await self._decided(call_id, reply, self._message(call_id, reply, calls), plan)
         self._execution.reply_completed(reply, message)
-        if message is not None and not calls:
+        if message is not None and not message.tool_calls:
             self._execution.remember(message)
-        return reply, message, calls
+        return message, plan
 
     async def _stream(self, call_id: str, with_tools: bool) -> Reply:
-        built = self._execution.request(with_tools=with_tools)
+        built = self._request(with_tools=with_tools)
         stream = OpenStream(call_id, "main", built.chars, asyncio.get_running_loop().time(), with_tools)
         messages = built.messages
         if self._hooks.has("pre_model"):
@@ -133,6 +157,9 @@ class Loop:
                 lambda text: self._journal.commit([rows.CheckpointLlmCall(text, call_id)], []),
                 timeout_secs=self.settings.llm_timeout_secs, retries=self.settings.llm_retries,
             )  # fmt: skip
+
+    def _request(self, *, with_tools: bool) -> BuiltRequest:
+        return self._execution.request(with_tools=with_tools)
 
     def _message(self, call_id: str, reply: Reply, calls: tuple[ToolCall, ...]) -> Message | None:
         """The reply as it is recorded; a reply that says nothing is no message (B37)."""
@@ -175,13 +202,17 @@ class Loop:
             message = Message(self._turn.new_id(), "assistant", answer)
             execution.record(message)
             execution.remember(message)
-        decision = after_results(
-            asked=asked, ended=answer is not None, settings=self.settings, spent=execution.spent,
-            usage=execution.usage, limit=limit,
-        )  # fmt: skip
+        decision = self._decide(asked, answer, limit)
         if isinstance(decision, CallModel):
             execution.request_call(call_id)
         return decision, call_id
+
+    def _decide(self, asked: Pause | None, answer: str | None, limit: str | None) -> Next:
+        execution = self._execution
+        return after_results(
+            asked=asked, ended=answer is not None, settings=self.settings, spent=execution.spent,
+            usage=execution.usage, limit=limit,
+        )  # fmt: skip
 
     async def _perform(self, prepared: Prepared) -> ToolResult | Pause:
         """Perform a call between its hooks (T36)."""
@@ -204,10 +235,16 @@ class Loop:
 
     async def _done(self, prepared: Prepared) -> ToolResult | Pause:
         """A flow is executed; a built-in is done by the part of the turn that knows how."""
+        if prepared.tool.handler == "worker":
+            return await self._left_open(prepared)
         if prepared.tool.flow is not None:
             return await execute(prepared, self._context(prepared.call))
         perform = _BUILTINS[prepared.tool.name]
         return await perform(self._turn, self._execution, prepared)
+
+    async def _left_open(self, prepared: Prepared) -> ToolResult:
+        """A call that is not run here waits for its result (C33)."""
+        return await open_calls.settled(self._turn, self._execution, prepared)
 
     def _context(self, call: ToolCall) -> FlowContext:
         loop, journal = asyncio.get_running_loop(), self._journal

@@ -28,13 +28,14 @@ from agentflow.turn.execution import Execution
 from agentflow.turn.feed import Feed
 from agentflow.turn.journal import Journal
 from agentflow.turn.loaded import LoadedAgent
-from agentflow.turn.loop import Ended, Loop
+from agentflow.turn.loop import Ended
 from agentflow.turn.machine import LiveTurn
 from agentflow.turn.planner import Planner
 from agentflow.turn.result import TurnResult
 from agentflow.turn.room import Room
 from agentflow.turn.stop import Interrupt, Interrupted
 from agentflow.turn.surroundings import Surroundings
+from agentflow.turn.worker_loop import loop_of
 
 _log = logging.getLogger("agentflow.turn")
 
@@ -69,6 +70,7 @@ class TurnRunner:
         self._new_id = new_id
         self._next_owning = next_owning
         self._surroundings = Surroundings(store, claimed, self.interrupt, new_id, load_agent)
+        self.settled = self._surroundings.settled
         self._journal = Journal(store, feed, session_id, claimed, self.interrupt)
         self._live = LiveTurn(claimed.turn_id, TurnState.RUNNING)
 
@@ -170,22 +172,27 @@ class TurnRunner:
 
     async def _work(self, execution: Execution) -> Ending:
         try:
-            if self._claimed.answer is not None:
+            if self._claimed.answer is not None and self._agent.worker is None:
                 return ending.answered(self._claimed.answer)
-            await step_hooks.start(self._surroundings, execution)
+            if self._claimed.answer is None:
+                await step_hooks.start(self._surroundings, execution)
             session = {"id": self._journal.session_id}
             execution.prompt = self._agent.render_prompt(self._claimed.inputs, execution.vars, session)
             if self._claimed.resumed and self._claimed.asking != self._claimed.execution:
                 return self._ending(execution, await handed_over.go_on(self._surroundings, execution))
-            await Room(self._surroundings, execution).start()
-            planner = Planner(self._surroundings, execution)
-            if (paused := await planner.run()) is not None:
-                return self._ending(execution, paused)
-            loop = Loop(self._surroundings, execution)
-            ended = await loop.run(await self._first_call(execution), ask_user.refused_limit(self._claimed))
+            loop = loop_of(self._surroundings, execution)
+            ended = await loop.begin()
+            if ended is None and self._claimed.answer is not None:
+                return ending.answered(self._claimed.answer)
+            if ended is None:
+                await Room(self._surroundings, execution).start()
+                planner = Planner(self._surroundings, execution)
+                if (paused := await planner.run()) is not None:
+                    return self._ending(execution, paused)
+                ended = await loop.run(await self._first_call(execution), ask_user.refused_limit(self._claimed))
             while isinstance(ended, Finish) and (text := await step_hooks.end(self._surroundings, execution)):
                 ended = await loop.run(await step_hooks.go_on(self._surroundings, execution, text))
-            return self._ending(execution, ended)
+            return self._ending(execution, await loop.finish(ended))
         except Interrupted as interrupted:
             if interrupted.reason != "timeout":
                 return ending.interrupt(execution, interrupted.reason, self._new_id)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agentflow.clock import NewId
 from agentflow.store.protocol import Claimed, Store
@@ -13,10 +14,14 @@ from agentflow.turn.stop import Interrupt
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The store, the request that opened the step, the one switch that ends it, and how sub-agents are loaded."""
+    """The store, the request that opened the step, the one switch that ends it, and how sub-agents are loaded.
+
+    `settled` is set when a call that was left open may have its result.
+    """
 
     store: Store
     claimed: Claimed
     interrupt: Interrupt
     new_id: NewId
     load_agent: Callable[[str], LoadedAgent]
+    settled: asyncio.Event = field(default_factory=asyncio.Event)

@@ -45,7 +45,7 @@ class ToolBatch:
 
     def stage(self, plan: RunTools, calls: Sequence[ToolCall], reply_id: str) -> None:
         """Stage one row per call, and at once the error results of those that cannot run (T11, T13)."""
-        failed = [(call, refused(why, "refused")) for call, why in plan.refused]
+        failed = [*((call, refused(why, "refused")) for call, why in plan.refused), *plan.settled]
         for call in plan.ordinary:
             self._sort(call, self._waiting.append, failed)
         if plan.ender is not None:
