@@ -108,9 +108,7 @@ class Reader:
             return None
         if step.turn_state in _ENDED:
             return _result(session_id, step, step.turn_state, record.pending)
-        if _is_running(record):
-            return None
-        return _result(session_id, step, TurnState.ABORTED, None)
+        return _result(session_id, step, TurnState.ABORTED, None) if _is_dead(record, step) else None
 
     async def events(
         self, session_id: str, after_seq: int, turn_id: str | None, *, follow: bool
@@ -159,10 +157,10 @@ class Reader:
         if turn_id is None:
             return _End(None, None if follow else record.seq, live=follow)
         step = await self._step_of(record, turn_id)
-        if step is None or (step.turn_state not in _ENDED and _is_running(record)):
-            return _End(turn_id, record.seq + 1, live=True)
-        if step.turn_state not in _ENDED:
+        if step is not None and step.turn_state not in _ENDED and _is_dead(record, step):
             return _End(turn_id, None, live=False, died=True)
+        if step is None or step.turn_state not in _ENDED:
+            return _End(turn_id, record.seq + 1, live=True)
         return _End(turn_id, step.done_seq, live=False)
 
     async def _stands_still(self, session_id: str, seq: int, end: _End) -> bool:
@@ -179,6 +177,9 @@ class Reader:
         """The turn's last step, null while it waits in the queue. Raises `InvalidInput` for a turn that is neither."""
         step = await self._store.step(record.key, turn_id)
         if step is None and not await self._store.waits(record.key, turn_id):
+            step = await self._store.step(record.key, turn_id)  # it may have begun between the two
+            if step is not None:
+                return step
             raise InvalidInput(
                 f"Session {record.id!r} has no turn {turn_id!r}.",
                 detail={"session_id": record.id, "turn_id": turn_id},
@@ -221,6 +222,14 @@ def _is_running(record: SessionRecord) -> bool:
     return record.running_turn is not None and is_alive(
         record.owner or "", record.lease_until or 0, record.running_turn
     )
+
+
+def _is_dead(record: SessionRecord, step: StepRecord) -> bool:
+    """Whether the turn runs by its rows and its owner is gone.
+
+    Session and step are read one after the other: a session that does not name the turn says nothing about it.
+    """
+    return record.running_turn == step.turn_id and not _is_running(record)
 
 
 def _status(record: SessionRecord) -> dict[str, Any]:
