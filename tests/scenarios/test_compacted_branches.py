@@ -214,7 +214,9 @@ def test_a_turn_that_was_compacted_goes_on_after_its_question(agentflow: Kit) ->
     for request in of_purpose(agentflow.requests, "main"):
         assert_paired(request)
         assert ("user", "paint the HOUSE") in said(request)
-    for request in of_purpose(agentflow.requests, "main")[-3:]:
+    compacted_ones = [request for request in of_purpose(agentflow.requests, "main") if OPENING in texts(request)]
+    assert compacted_ones[-1] is agentflow.requests[-1]
+    for request in compacted_ones:
         restated = [text for role, text in said(request)[1:] if role == "system"]
         assert len(restated) == 1
         assert "[in_progress] paint it" in restated[0]
