@@ -56,6 +56,7 @@ class Reader:
     async def session(self, session_id: str) -> dict[str, Any]:
         record = await self.record(session_id)
         path = await self._store.path(record.key, record.head, lean_before=None)
+        versions = await self._store.versions(record.key, record.head)
         steps = await self._store.steps(record.key)
         return {
             **_status(record),
@@ -65,6 +66,7 @@ class Reader:
             "environment": record.environment,
             "created_at": clock.rfc3339(record.created_at),
             "updated_at": clock.rfc3339(record.updated_at),
+            "state": versions.state,
             "messages": [entry.message.as_dict() for entry in path],
             "steps": [_step(step) for step in steps],
             "totals": _totals(steps),

@@ -276,7 +276,7 @@ class Runtime:
         return await self._reader.status(session_id)
 
     async def session(self, session_id: str) -> dict[str, Any]:
-        """The status with `name`, `messages` (the path), times and totals."""
+        """The status with `name`, `state` and `messages` (the path), times and totals."""
         return await self._reader.session(session_id)
 
     async def sessions(self, *, agent: str | None = None, limit: int = 50) -> list[dict[str, Any]]:

@@ -85,6 +85,8 @@ class AgentConfig(AgentKeys):
 
     def changed(self, changes: Mapping[str, Any]) -> Self:
         """The configuration with `CHANGEABLE` keys changed, settings one by one. Raises `InvalidInput`."""
+        if fixed := sorted(changes.keys() - set(CHANGEABLE)):
+            raise InvalidInput(f"{fixed[0]!r} cannot be changed in a session; {', '.join(CHANGEABLE)} can.")
         given = {name: value for name, value in changes.items() if name != "settings"}
         config = self.with_settings(changes["settings"]) if changes.get("settings") else self
         values = {name: getattr(config, name) for name in AgentKeys.model_fields}
