@@ -10,7 +10,6 @@ import click
 from .engine import engine_options, place, with_runtime
 from .output import Output
 from .stdin import turn_text
-from .turn import Hints, follow_turn
 from .views import Answer, view_of
 
 if TYPE_CHECKING:
@@ -50,6 +49,8 @@ def command(
 async def _answer(
     runtime: Runtime, session: str, choices: Choices, text: str | None, view: Answer, where: tuple[str, ...]
 ) -> int:
+    from .turn import Hints, follow_turn
+
     status = await runtime.status(session)
     hints = Hints(["agentflow", "run", status["agent_id"], "-s", session, *where], where)
     if not choices:
