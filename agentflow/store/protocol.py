@@ -309,23 +309,19 @@ class Store(Protocol):
 
     async def left_queues(self) -> list[tuple[str, str]]:
         """`(session id, agent)` of the sessions in which turns wait (C21)."""
-        ...
 
     async def take_up(self, session_id: str, owning: Owning) -> Claimed | None:
         """Start the first turn that waits, when nothing runs and no question is open (C21)."""
-        ...
 
     async def settle(self, request: Settle) -> Settled: ...
 
     async def settlement(self, key: int, execution: int, call_id: str) -> tuple[bool, str] | None:
         """`(ok, text)` of a call that was settled from outside and is not recorded yet."""
-        ...
 
     async def merge_view(self, request: MergeView) -> Merged: ...
 
     async def versions(self, key: int, head: Place | None) -> Versions:
         """State and configuration in force on the path that ends in `head` (C6, C30)."""
-        ...
 
     async def append(self, write: Append) -> Appended: ...
 
@@ -333,71 +329,59 @@ class Store(Protocol):
 
     async def renew(self, keys: Sequence[int], owner: str, lease_until: Instant) -> None:
         """Extend the owner's leases on these sessions in one update (T27)."""
-        ...
 
     async def stops(self, keys: Sequence[int]) -> list[str]:
         """The turns that somebody asked to stop, among those running in these sessions (T23)."""
-        ...
 
     async def session(self, session_id: str) -> SessionRecord | None: ...
 
     async def sessions(self, *, agent: str | None = None, limit: int = 50) -> list[SessionRecord]:
         """The most recently used first."""
-        ...
 
     async def path(self, key: int, head: Place | None, *, lean_before: int | None) -> list[PathEntry]:
         """Root first, up to `head`. With `lean_before`, of turns below that number only texts are read (R4)."""
-        ...
+
+    async def entries(self, key: int, ids: Sequence[str]) -> list[PathEntry]:
+        """The recorded messages of these ids, on whatever branch, in no order."""
 
     async def report(self, key: int, head: Place | None, execution: int) -> Report | None:
         """What the last completed main call on the path to `head` said and sent (X5).
 
         Of the executions it may belong to, those of sub-agents other than `execution` are left out.
         """
-        ...
 
     async def call_ids(self, key: int, execution: int) -> list[str]:
         """The ids of the tool calls this execution has made, those that are not on its path any more included."""
-        ...
 
     async def step(self, key: int, turn_id: str) -> StepRecord | None:
         """The turn's last step."""
-        ...
 
     async def steps(self, key: int) -> list[StepRecord]: ...
 
     async def runs(self, key: int, turn: int) -> list[RunRecord]:
         """The turn's executions in the order they began."""
-        ...
 
     async def run_path(self, key: int, execution: int) -> list[PathEntry]:
         """What a sub-agent's run has recorded, root first."""
-        ...
 
     async def waits(self, key: int, turn_id: str) -> bool:
         """Whether the turn is in the queue."""
-        ...
 
     async def planned(self, key: int, turn: int, execution: int) -> Planned:
         """What a step that resumes the turn has to know of the steps before (T32, T33)."""
-        ...
 
     async def todos(self, key: int) -> TodoRecord | None:
         """The list that clients were told of last, null when there is none or it was dropped (T32)."""
-        ...
 
     async def trace(self, key: int, number: int | None) -> TurnRows | None:
         """All rows of the turn of this number, or of the newest one (R6)."""
-        ...
 
     async def tree(self, key: int) -> Tree: ...
 
     async def events(self, session_id: str, after: int, limit: int = 500) -> list[Event]:
         """Logged events with `seq > after`, texts joined in, in order."""
-        ...
 
     async def delete(self, session_id: str, alive: Alive) -> bool:
         """Erase the session and all its rows; false when there is none, `TurnAlreadyActive` when it runs (R12)."""
-        ...
 
     async def close(self) -> None: ...

@@ -357,22 +357,13 @@ UPDATES: dict[type[Any], tuple[str, tuple[str, ...]]] = {
 
 def message_row(message: Message, branch: int, depth: int, turn: int, execution: int) -> InsertMessage:
     """A message at its place."""
-    content = message.content
+    content, calls, provider = message.content, message.tool_calls, message.provider
     return InsertMessage(
-        branch,
-        depth,
-        message.id,
-        message.role,
-        turn,
-        execution,
-        content if isinstance(content, str) else None,
+        branch, depth, message.id, message.role, turn, execution, content if isinstance(content, str) else None,
         dumps(content) if isinstance(content, list) else None,
-        dumps([[call.id, call.name, call.arguments] for call in message.tool_calls]) if message.tool_calls else None,
-        message.tool_call_id,
-        message.name,
-        dumps(message.provider) if message.provider else None,
-        int(message.hidden),
-    )
+        dumps([[call.id, call.name, call.arguments] for call in calls]) if calls else None,
+        message.tool_call_id, message.name, dumps(provider) if provider else None, int(message.hidden),
+    )  # fmt: skip
 
 
 def copy_row(id_: str, original: Node, branch: int, depth: int, turn: int, execution: int) -> InsertMessage:
