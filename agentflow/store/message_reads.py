@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from agentflow.conversation.tree import Place
 from agentflow.store.protocol import NodeRecord, PathEntry, Tree
 from agentflow.store.rows import message_of
@@ -54,6 +56,19 @@ def path(tx: Tx, key: int, head: Place | None, lean_before: int | None) -> list[
         return []
     chosen = (head.depth, key, head.branch, key, key)
     found = tx.all(_FULL, *chosen) if lean_before is None else tx.all(_LEAN, *chosen, lean_before)
+    return [PathEntry(message_of(row[4:]), row[0], Place(row[1], row[2]), row[3]) for row in found]
+
+
+def entries(tx: Tx, key: int, ids: Sequence[str]) -> list[PathEntry]:
+    """The recorded messages of these ids, in no order; ids that are not recorded are left out."""
+    if not ids:
+        return []
+    marks = ", ".join("?" * len(ids))
+    found = tx.all(
+        f"SELECT m.turn, m.branch, m.depth, m.copied_from, {CONTENT} FROM message m {ORIGINAL} "
+        f"WHERE m.session_key = ? AND m.id IN ({marks})",
+        key, *ids,
+    )  # fmt: skip
     return [PathEntry(message_of(row[4:]), row[0], Place(row[1], row[2]), row[3]) for row in found]
 
 

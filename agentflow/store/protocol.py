@@ -310,8 +310,8 @@ class Store(Protocol):
     async def left_queues(self) -> list[tuple[str, str]]:
         """`(session id, agent)` of the sessions in which turns wait (C21)."""
 
-    async def take_up(self, session_id: str, owning: Owning) -> Claimed | None:
-        """Start the first turn that waits, when nothing runs and no question is open (C21)."""
+    async def take_up(self, session_id: str, owning: Owning, turn_id: str | None = None) -> Claimed | None:
+        """Start the first turn that waits, or only this one, when nothing runs and no question is open (C21)."""
 
     async def settle(self, request: Settle) -> Settled: ...
 

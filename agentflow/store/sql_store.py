@@ -69,8 +69,8 @@ class SqlStore:
     async def left_queues(self) -> list[tuple[str, str]]:
         return await self._reader.run(reads.left_queues)
 
-    async def take_up(self, session_id: str, owning: Owning) -> Claimed | None:
-        return await self._writer.run(lambda tx: take_up(tx, session_id, owning), session_id)
+    async def take_up(self, session_id: str, owning: Owning, turn_id: str | None = None) -> Claimed | None:
+        return await self._writer.run(lambda tx: take_up(tx, session_id, owning, turn_id), session_id)
 
     async def settle(self, request: Settle) -> Settled:
         return await self._writer.run(lambda tx: settling.settle(tx, request), request.session_id)
@@ -105,6 +105,9 @@ class SqlStore:
 
     async def path(self, key: int, head: Place | None, *, lean_before: int | None) -> list[PathEntry]:
         return await self._reader.run(lambda tx: message_reads.path(tx, key, head, lean_before))
+
+    async def entries(self, key: int, ids: Sequence[str]) -> list[PathEntry]:
+        return await self._reader.run(lambda tx: message_reads.entries(tx, key, ids))
 
     async def report(self, key: int, head: Place | None, execution: int) -> Report | None:
         return await self._reader.run(lambda tx: call_reads.report(tx, key, head, execution))

@@ -17,6 +17,7 @@ from agentflow.errors import InvalidInput
 from agentflow.message import Message
 from agentflow.store import rows
 from agentflow.store.path_protocol import MergeView
+from agentflow.store.protocol import PathEntry
 from agentflow.store.rows import dumps
 from agentflow.turn.execution import Execution
 from agentflow.turn.surroundings import Surroundings
@@ -44,19 +45,28 @@ class DecisionPoints:
     async def load(self) -> None:
         """Read the path, and the state and configuration in force on it (C6)."""
         journal = self._execution.journal
-        entries = await self._turn.store.path(journal.session_key, journal.head, lean_before=None)
-        self._follow([entry.message for entry in entries])
+        await self._read_path()
         versions = await self._turn.store.versions(journal.session_key, journal.head)
         self.state, self._last_version = versions.state, versions.last
         self._execution.riding = self._stage_versions
+        self._execution.carry_over = self._carry_over
         if versions.agent:
             self._configure(versions.agent)
+
+    async def _read_path(self) -> list[PathEntry]:
+        journal = self._execution.journal
+        entries = await self._turn.store.path(journal.session_key, journal.head, lean_before=None)
+        self._follow([entry.message for entry in entries])
+        return entries
 
     def _follow(self, path: list[Message]) -> None:
         self.path = self._execution.path = path
 
-    def view(self) -> list[dict[str, Any]]:
+    async def view(self) -> list[dict[str, Any]]:
         """The path in wire shape."""
+        if self._execution.path is None:  # room was made: the path is another one
+            await self._execution.commit()
+            await self._read_path()
         return [message.as_dict() for message in self.path]
 
     async def ask(
@@ -119,6 +129,12 @@ class DecisionPoints:
         session = {"id": execution.journal.session_id}
         execution.prompt = execution.agent.render_prompt(claimed.inputs, execution.vars, session)
 
+    def _carry_over(self) -> None:
+        """Write what is in force again, at the head of another branch (X18)."""
+        waiting = {kind for kind, _ in self._unwritten}
+        in_force = ((STATE, self.state), (AGENT, dict(self._changes) or None))
+        self._unwritten += [(kind, value) for kind, value in in_force if value is not None and kind not in waiting]
+
     def _stage_versions(self) -> None:
         unwritten, self._unwritten = self._unwritten, []
         execution, journal = self._execution, self._execution.journal
@@ -152,11 +168,10 @@ class DecisionPoints:
 
     async def _read_again(self) -> None:
         execution, journal = self._execution, self._execution.journal
-        entries = await self._turn.store.path(journal.session_key, journal.head, lean_before=None)
-        path = [entry.message for entry in entries]
+        entries = await self._read_path()
+        path = self.path.copy()
         first = next((index for index, entry in enumerate(entries) if entry.turn == journal.turn), len(path))
         is_lean = execution.agent.config.settings.lean_history
         execution.earlier, execution.current, execution.messages = History(), History(), []
         execution.earlier.extend(lean(path[:first]) if is_lean else path[:first])
         execution.remember(*path[first:])
-        self._follow(path)

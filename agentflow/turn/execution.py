@@ -36,6 +36,8 @@ class Execution:
     `step_texts` stand before the step's own messages in each request (X4). A sub-agent's run has a `parent` and a
     path of its own, which ends at `head` (C1); `usage` is what it and its `children` have spent. `report` is that of
     the last main call on its path (X5); `restated_todos` is the one of `step_texts` that a compaction added (T32).
+    The user reads what a `heard` execution says: the main one, and whichever the turn was handed to (T34).
+    `waiting_call` is the model call that is recorded as requested and has not gone out yet.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class Execution:
         self.parent = parent
         self.children: list[Execution] = []
         self.depth: int = 0 if parent is None else parent.depth + 1
+        self.heard = parent is None
         self.usage = journal.usage if parent is None else Usage()
         self.head: Place | None = None
         self.held: Exchange | None = None
@@ -61,15 +64,17 @@ class Execution:
         self.tried = Tried()
         self.report: Report | None = None
         self.restated_todos = ""
+        self.carry_over: Callable[[], None] | None = None  # writes state and config in force at the next head again
         self.step_texts: list[str] = []
         self.todos: tuple[Todo, ...] = ()
         self.todo_version = 0
         self.open_calls: dict[str, OpenCall] = {}
         self.open_stream: OpenStream | None = None
+        self.waiting_call: str | None = None
         self.first_token_ms: int | None = None
         self.known_blobs: set[str] = set()
         self.last_message_id: str | None = None
-        self.path: list[Message] | None = None  # what a worker is shown: the path as recorded and staged
+        self.path: list[Message] | None = None  # what a worker is shown, null when it is to be read again
         self.riding: Callable[[], None] | None = None  # stages what rides on the next commit
         self._rows: list[Row] = []
         self._log: list[LogEntry] = []
@@ -137,6 +142,8 @@ class Execution:
         self.head = self.last_message_id = None
         if self.parent is None:
             self.journal.head = None
+        if self.path is not None:
+            self.path.clear()
 
     def reread(self, earlier: list[Message], current: list[Message], *, is_lean: bool) -> None:
         """Read these messages instead of the ones so far; the report of another history says nothing of them.
@@ -201,6 +208,8 @@ class Execution:
         self.stage(copy_row(id_, node, place.branch, place.depth, self.journal.turn, self.number))
         self.tell(events.message_new(message, self.last_message_id, node.original))
         self.last_message_id = id_
+        if self.path is not None:
+            self.path.append(message)
         return message
 
     def _next_place(self) -> Place:
@@ -217,6 +226,7 @@ class Execution:
 
     def request_call(self, call_id: str) -> None:
         """Stage a model call as requested."""
+        self.waiting_call = call_id
         name = self.agent.model.name
         head = (self.journal.head if self.parent is None else self.head) or (None, None)
         self.stage(
@@ -229,7 +239,7 @@ class Execution:
 
     def opened(self, stream: OpenStream) -> None:
         self.spent.iterations += 1
-        self.open_stream = stream
+        self.open_stream, self.waiting_call = stream, None
 
     def take_back(self, error: ModelError) -> bool:
         """A call that was refused as too long, before it showed anything, may run once more (X16): its stream closes,
@@ -239,7 +249,7 @@ class Execution:
         shown = stream is None or stream.assembler.text or stream.assembler.reasoning
         if error.kind != "context_overflow" or shown:
             return False
-        self.open_stream = None
+        self.open_stream, self.waiting_call = None, stream.call_id
         self.spent.iterations -= 1
         return True
 
@@ -265,6 +275,7 @@ class Execution:
 
     def call_given_up(self, call_id: str, error: AgentflowError) -> None:
         """Stage the end of a call that was requested and never went out."""
+        self.waiting_call = None
         lost = (None,) * 12
         self.stage(rows.EndLlmCall("aborted", *lost, dumps(error.as_dict()), None, call_id))
         told = events.ModelCall(call_id, self.spent.iterations + 1, "main", self.agent.model.name)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from agentflow import clock, events
 from agentflow.context.compaction import Cut, KeptReason, Reading, keep_recent, make_room, refusal
@@ -25,8 +26,11 @@ from agentflow.context.summary import SummaryRequest, is_summary, summary_reques
 from agentflow.context.tokens import reported, tokens_to_read
 from agentflow.conversation.history import BuiltRequest
 from agentflow.errors import AgentflowError, ModelError
-from agentflow.message import Message
+from agentflow.message import Message, Usage
+from agentflow.store import rows
 from agentflow.store.protocol import PathEntry
+from agentflow.store.rows import dumps
+from agentflow.turn.decision_points import AGENT, STATE
 from agentflow.turn.execution import Execution
 from agentflow.turn.replacing import Replacement, replace_history, restate_todos
 from agentflow.turn.side_call import SideCall, ask_aside
@@ -50,6 +54,16 @@ class Held:
     path: tuple[PathEntry, ...]
     reading: Reading
     cut: Cut | None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a summary call came to: its text, or why the history is kept. A reset has neither, nor a call."""
+
+    kept: KeptReason | None
+    text: str | None = None
+    call_id: str | None = None
+    usage: Usage = field(default_factory=Usage)
 
 
 class Room:
@@ -144,49 +158,79 @@ class Room:
         if by_size:
             self._tried.since_last_call = True
         try:
-            kept, summary = await self._summary(held)
+            await self._settle(held)
         except BaseException:
             if held.call_id is not None:
                 self._execution.call_given_up(held.call_id, given_up())
             raise
-        if kept is not None or held.cut is None:
-            self._execution.tell(events.context_kept(kept or "nothing_to_summarize"))
-            self._tried.gave_up = self._tried.gave_up or by_size
-            return
-        await self._replace(held, held.cut, summary)
 
-    async def _summary(self, held: Held) -> tuple[KeptReason | None, str | None]:
-        """Why the history stays as it is, or the accepted summary; a reset has neither (X9, X13)."""
+    async def _settle(self, held: Held) -> None:
+        """Do as planned; whatever comes of it, the call may go out then."""
+        await self._conclude(held, await self._summary(held))
+
+    async def _conclude(self, held: Held, written: Written) -> None:
+        if written.kept is None and held.cut is not None:
+            await self._replace(held, held.cut, written.text)
+            return
+        self._execution.tell(events.context_kept(written.kept or "nothing_to_summarize"))
+        by_size = held.plan.reason != "idle" or held.plan.limit is not None
+        self._tried.gave_up = self._tried.gave_up or by_size
+
+    async def _summary(self, held: Held) -> Written:
+        """The accepted summary, or why the history stays as it is; a reset has neither (X9, X13)."""
         if held.cut is None:
-            return "nothing_to_summarize", None
+            return Written("nothing_to_summarize")
         if held.plan.use == "reset":
-            return None, None
+            return Written(None)
+        call_id = None
         strategy = held.plan.strategy
         request: SummaryRequest | None = summary_request(
             held.cut.older, held.cut.older_of_turn, strategy.prompt if strategy is not None else None
         )
         while request is not None:
+            call = self._side_call(held, request)
+            call_id = call.id
             try:
-                reply = await ask_aside(self._turn, self._execution, self._side_call(held, request))
+                reply = await ask_aside(self._turn, self._execution, call)
             except ModelError as error:
                 _log.warning("session %s: the summary call failed: %s", self._execution.journal.session_id, error)
                 request = request.shorter() if error.kind == "context_overflow" else None
                 continue
-            return refusal(held.cut, reply.text, reply.finish_reason), reply.text
-        return "failed", None
+            kept = refusal(held.cut, reply.text, reply.finish_reason)
+            return Written(kept, reply.text, call_id, reply.usage or Usage())
+        return Written("failed", None, call_id)
 
     def _side_call(self, held: Held, request: SummaryRequest) -> SideCall:
         model = self._execution.agent.summary_model(held.plan.strategy)
         built = BuiltRequest(request.messages, request.chars)
         return SideCall(self._turn.new_id(), "summary", model, built, request.prompt)
 
+    async def _in_force(self) -> list[tuple[int, str, Any]]:
+        """State and configuration to write again at the new head (X18); a worker's decisions do that themselves."""
+        execution = self._execution
+        if execution.carry_over is not None:
+            execution.carry_over()
+        if execution.carry_over is not None or execution.parent is not None:
+            return []
+        versions = await self._turn.store.versions(execution.journal.session_key, execution.tip)
+        kept = [(STATE, versions.state), (AGENT, versions.agent or None)]
+        return [
+            (versions.last + index, kind, value)
+            for index, (kind, value) in enumerate(((k, v) for k, v in kept if v is not None), 1)
+        ]
+
     async def _replace(self, held: Held, cut: Cut, summary: str | None) -> None:
         replacement = Replacement.of_cut(held.path, held.reading, cut, summary)
+        in_force = await self._in_force()
         after = cut.tokens_after(summary)
         replace_history(
             self._execution, replacement, held.call_id, self._turn.new_id, tokens_before=cut.tokens_before,
             tokens_after=after,
         )  # fmt: skip
+        branch, depth = self._execution.tip or (None, None)
+        for number, kind, value in in_force:
+            turn = self._execution.journal.turn
+            self._execution.stage(rows.InsertStateVersion(number, kind, dumps(value), turn, branch, depth))
         await self._execution.commit()
         by_density = held.plan.tokens * after // max(cut.tokens_before, 1)  # the provider's tokens may be smaller
         self._tried.promised = held.plan.limit

@@ -19,7 +19,7 @@ from agentflow.models.assembly import Reply
 from agentflow.store import rows
 from agentflow.store.rows import dumps
 from agentflow.tools.calls import Prepared, finalize
-from agentflow.tools.results import ToolResult, refused, success
+from agentflow.tools.results import ToolResult, refused
 from agentflow.turn.decision_points import DecisionPoints
 from agentflow.turn.decisions import CallModel, Fail, Finish, Pause, Plan, RunTools, after_reply
 from agentflow.turn.execution import Execution
@@ -28,7 +28,9 @@ from agentflow.turn.loaded import LoadedAgent
 from agentflow.turn.loop import Ended, Loop, Next
 from agentflow.turn.surroundings import Surroundings
 from agentflow.turn.worker import Worker, WorkerFailed
-from agentflow.turn.worker_protocol import Action, Response, call_action, continued
+from agentflow.turn.worker_actions import CALLS, RESULTS, proposed_by, replaces, result_of, with_input
+from agentflow.turn.worker_protocol import Action, Response, continued
+from agentflow.turn.worker_room import REPLACE, TurnDecided, WorkerRoom, replace_by_worker
 
 _NOT_ACTED_ON = "Not run: the worker did not act on this call."
 _KEPT_BACK = "The worker recorded no result of this call."
@@ -55,6 +57,8 @@ class WorkerLoop(Loop):
     def __init__(self, turn: Surroundings, execution: Execution, worker: Worker) -> None:
         super().__init__(turn, execution)
         self._points = DecisionPoints(turn, execution, worker)
+        self._room = WorkerRoom(turn, execution, self._points, self._decision)
+        self._then: Sequence[Action] = ()  # a `context.replace` and what follows, once the reply is recorded
         self._told: dict[str, dict[str, Any]] = {}  # results that are decided, by call; recorded a moment later
         self._given: dict[str, ToolResult] = {}
         self._calls: list[ToolCall] = []
@@ -73,7 +77,7 @@ class WorkerLoop(Loop):
         with self._turn.interrupt.window():
             if claimed.turn == 1 and not claimed.resumed:
                 await points.start()
-            response = await points.ask(self._input(), points.view(), actions)
+            response = await points.ask(self._input(), await points.view(), actions)
         if response.took:
             return None
         await self._merge(response)
@@ -96,6 +100,12 @@ class WorkerLoop(Loop):
         """Record what the response's messages add, wherever that is (C33)."""
         if response.messages is not None and continued(self._points.path, response.messages) != ():
             await self._points.merge(response.messages)
+        await self._replace(response.actions)
+
+    async def _replace(self, actions: Sequence[Action]) -> None:
+        for action in actions:
+            if action["type"] == REPLACE:
+                await replace_by_worker(self._turn, self._execution, action, None)
 
     # -- what follows ------------------------------------------------------------------------------------------------
 
@@ -146,6 +156,10 @@ class WorkerLoop(Loop):
     async def _go(self, following: Next) -> Ended:
         """Go on with the worker's own calls, with a model call, or end."""
         while True:
+            if self._then:
+                actions, self._then = self._then, ()
+                await self._replace(actions)
+                following = self._next(actions)
             if self._calls:
                 calls, self._calls = tuple(self._calls), []
                 message = Message(self._turn.new_id(), "assistant", None, calls)
@@ -157,13 +171,19 @@ class WorkerLoop(Loop):
                 self._execution.request_call(call_id)
                 await self._execution.commit()
             if isinstance(following, CallModel):
-                following = await super().run(call_id, following.limit)
-            if not self._calls:
+                following = await self._iterate(call_id, following.limit)
+            if not self._calls and not self._then:
                 return following
 
     async def run(self, call_id: str, limit: str | None = None) -> Ended:
-        ended = await super().run(call_id, limit)
-        return await self._go(ended) if self._calls else ended
+        ended = await self._iterate(call_id, limit)
+        return await self._go(ended) if self._calls or self._then else ended
+
+    async def _iterate(self, call_id: str, limit: str | None) -> Ended:
+        try:
+            return await super().run(call_id, limit)
+        except TurnDecided as decided:
+            return decided.decision
 
     async def finish(self, ended: Ended) -> Ended:
         """Ask whether the turn is over (`turn.finished`)."""
@@ -172,7 +192,7 @@ class WorkerLoop(Loop):
             cost = None if usage.cost is None else str(usage.cost)
             trigger = {"type": "turn.finished", "data": self._data, "cost": cost, "usage": usage.as_dict()}
             with self._turn.interrupt.window():
-                response = await self._points.ask(trigger, self._points.view(), [{"type": "done"}])
+                response = await self._points.ask(trigger, await self._points.view(), [{"type": "done"}])
             if response.took:
                 return ended
             await self._merge(response)
@@ -210,10 +230,10 @@ class WorkerLoop(Loop):
             "message": None if message is None else message.as_dict(), "usage": usage,
             "truncated": reply.finish_reason == "length", "ok": True, "error": None,
         }  # fmt: skip
-        view = self._points.view()
+        view = await self._points.view()
         proposed = view if message is None else [*view, message.as_dict()]
         with self._turn.interrupt.window():
-            response = await self._points.ask(trigger, proposed, _proposed(plan))
+            response = await self._points.ask(trigger, proposed, proposed_by(plan))
         if response.took:
             return message, plan
         recorded = await self._reply(call_id, message, response)
@@ -238,11 +258,13 @@ class WorkerLoop(Loop):
 
     def _acted(self, call_id: str, message: Message | None, actions: Sequence[Action]) -> tuple[Message | None, Plan]:
         """What the actions make of the reply's calls; those that nobody acts on get placeholders (C33)."""
+        if any(action["type"] == REPLACE for action in actions):
+            self._then, actions = actions, ()
         asked = {call.id: call for call in message.tool_calls} if message is not None else {}
-        given = {str(action["id"]): _result_of(action) for action in actions if action["type"] in _RESULTS}
+        given = {str(action["id"]): result_of(action) for action in actions if action["type"] in RESULTS}
         acted = {str(action.get("id")): action for action in actions if action["type"] == "tool.call"}
-        running = [_with_input(call, acted[id_]) for id_, call in asked.items() if id_ in acted]
-        own = [action for action in actions if action["type"] in _CALLS and str(action.get("id")) not in asked]
+        running = [with_input(call, acted[id_]) for id_, call in asked.items() if id_ in acted]
+        own = [action for action in actions if action["type"] in CALLS and str(action.get("id")) not in asked]
         added = [self._call(action) for action in own]
         if not asked and not added:
             return message, self._plain(actions)
@@ -287,8 +309,8 @@ class WorkerLoop(Loop):
         call = prepared.call
         trigger = {"type": "tool.execute", "id": call.id, "name": call.name, "input": prepared.arguments}
         async with self._points.lock:
-            response = await self._points.ask(trigger, self._view(), [])
-        if response.messages is not None:
+            response = await self._points.ask(trigger, await self._view(), [])
+        if response.messages is not None or replaces(response):
             raise PathMoved(call.id, response)
         self._settle(response.actions)
         self._verdict = self._end_of(response.actions) or self._verdict
@@ -299,8 +321,8 @@ class WorkerLoop(Loop):
 
     def _settle(self, actions: Sequence[Action]) -> None:
         for action in actions:
-            if action["type"] in _RESULTS:
-                self._given[str(action["id"])] = _result_of(action)
+            if action["type"] in RESULTS:
+                self._given[str(action["id"])] = result_of(action)
                 self._turn.settled.set()
 
     async def _perform(self, prepared: Prepared) -> ToolResult | Pause:
@@ -320,13 +342,15 @@ class WorkerLoop(Loop):
         actions: list[Action] = [{"type": "done" if ends else "llm.call"}] if is_last and not open_calls else []
         said = {"result" if result.ok else "error": result.text}
         trigger = {"type": "tool.finished", "id": call.id, "name": call.name, "ok": result.ok, **said}
-        response = await self._points.ask(trigger, [*self._view(), told], actions)
+        response = await self._points.ask(trigger, [*(await self._view()), told], actions)
         self._told[call.id] = told
         if response.took:
             return result
+        if replaces(response):
+            raise PathMoved(call.id, response)
         kept = self._kept(call.id, response)
         self._settle(response.actions)
-        following = self._next([action for action in response.actions if action["type"] not in _RESULTS])
+        following = self._next([action for action in response.actions if action["type"] not in RESULTS])
         if isinstance(following, Fail) or (isinstance(following, Finish) and (response.actions or is_last)):
             self._verdict = None if self._calls else following
         if kept is None:
@@ -347,10 +371,10 @@ class WorkerLoop(Loop):
     def _is_recorded(self, message: Message) -> bool:
         return any(message.id == recorded.id for recorded in self._points.path)
 
-    def _view(self) -> list[dict[str, Any]]:
+    async def _view(self) -> list[dict[str, Any]]:
         """The path, and the results that are decided and not recorded yet."""
         open_calls = self._execution.open_calls
-        return [*self._points.view(), *(told for id_, told in self._told.items() if id_ in open_calls)]
+        return [*(await self._points.view()), *(told for id_, told in self._told.items() if id_ in open_calls)]
 
     async def _leave(self, moved: PathMoved) -> tuple[Next, str]:
         """Merge the view that left the path; calls it left behind are voided (C20)."""
@@ -360,34 +384,9 @@ class WorkerLoop(Loop):
             execution.stage(rows.VoidToolCall(ToolCallStatus.VOIDED, execution.number, call.id, call.status))
             execution.tell(events.plain(events.CALL_VOIDED, {"id": call.id, "name": call.name}))
         await self._points.merge(moved.response.messages or ())
+        await self._replace(moved.response.actions)
         following = self._next(moved.response.actions)
         if isinstance(following, CallModel):
             execution.request_call(call_id)
             await execution.commit()
         return following, call_id
-
-
-_RESULTS = ("tool.result", "tool.error")
-_CALLS = ("tool.call", "ask_user")
-
-
-def _proposed(plan: Plan) -> list[Action]:
-    if not isinstance(plan, RunTools):
-        return [{"type": "fail", "error": plan.error.message} if isinstance(plan, Fail) else {"type": "done"}]
-    calls = [*plan.ordinary, *filter(None, (plan.ender, plan.ask))]
-    return [
-        *map(call_action, calls),
-        *({"type": "tool.error", "id": call.id, "error": why} for call, why in plan.refused),
-    ]
-
-
-def _with_input(call: ToolCall, action: Action) -> ToolCall:
-    return call if action.get("input") is None else replace(call, arguments=dumps(action["input"]))
-
-
-def _result_of(action: Action) -> ToolResult:
-    return (
-        success(action.get("result"))
-        if action["type"] == "tool.result"
-        else refused(str(action["error"]), "tool_failed")
-    )

@@ -22,9 +22,10 @@ from agentflow.turn.worker import WorkerFailed
 Action = dict[str, Any]
 
 _RESPONSE = ("messages", "actions", "state", "agent")
-# action -> its fields beside `type`. The context's own are not among them yet: making room is asked elsewhere.
+# action -> its fields beside `type`
 ACTIONS: Mapping[str, tuple[str, ...]] = {
-    "llm.call": ("messages", "llm", "interface"),
+    "llm.call": ("id", "purpose", "messages", "llm", "interface", "model", "prompt", "stream"),
+    "context.replace": ("summary", "messages"),
     "tool.call": ("id", "name", "input"),
     "tool.result": ("id", "result"),
     "tool.error": ("id", "error"),
