@@ -72,7 +72,7 @@ class WorkerRoom(Room):
 
     async def _asked(self, trigger: Mapping[str, Any], proposed: list[Action]) -> Sequence[Action] | None:
         """The worker's actions, null when it took the proposal."""
-        view = self._points.view()
+        view = await self._points.view()
         with self._turn.interrupt.window():
             response = await self._points.ask(trigger, view, proposed)
         return None if response.took else response.actions
