@@ -1,4 +1,4 @@
-"""A turn whose process died before it called a model: its request is recorded, nothing else of it has happened (T30).
+"""A turn whose process died before it called a model or a hook: its request is recorded, no more has happened (T30).
 
 It is not closed but begins again, before whatever came after it, as the first of a queue would. Its rows stay what
 they are: only who runs it and with which configuration is new. It gets this second chance once, so that a turn which
@@ -22,9 +22,10 @@ from agentflow.store.rows import message_of
 from agentflow.store.transaction import Tx
 from agentflow.store.work import Work, message_at
 
-# Everything a turn leaves behind once it has begun: a model call, a step that resumed it, a second start.
+# Everything a turn leaves behind once it has begun: a model call, a hook, a step that resumed it, a second start.
 _BEGUN = (
     "SELECT 1 FROM llm_call WHERE session_key = ? AND turn = ? LIMIT 1",
+    "SELECT 1 FROM hook_run WHERE session_key = ? AND turn = ? LIMIT 1",
     "SELECT 1 FROM step WHERE session_key = ? AND turn = ? LIMIT 1 OFFSET 1",
     f"SELECT 1 FROM event WHERE session_key = ? AND turn = ? AND type = '{events.TURN_STARTED}' LIMIT 1 OFFSET 1",
 )

@@ -68,6 +68,7 @@ class Execution:
         self.step_texts: list[str] = []
         self.todos: tuple[Todo, ...] = ()
         self.todo_version = 0
+        self.is_planned = False
         self.open_calls: dict[str, OpenCall] = {}
         self.open_stream: OpenStream | None = None
         self.waiting_call: str | None = None
@@ -76,8 +77,8 @@ class Execution:
         self.last_message_id: str | None = None
         self.path: list[Message] | None = None  # what a worker is shown, null when it is to be read again
         self.riding: Callable[[], None] | None = None  # stages what rides on the next commit
-        self._rows: list[Row] = []
-        self._log: list[LogEntry] = []
+        self.staged_rows: list[Row] = []
+        self.staged_log: list[LogEntry] = []
         self._started = 0.0
 
     def begin(self, started: float, messages: tuple[Message, ...], head_id: str | None) -> None:
@@ -115,21 +116,6 @@ class Execution:
         self.remember(*messages)
         self.current.reserve(taken)
 
-    def replace_answer(self, text: str) -> None:
-        """Give the staged answer another text before it is written."""
-        last = self.messages[-1]
-        message = replace(last, content=text)
-        place = next(row for row in self._rows if isinstance(row, rows.InsertMessage) and row.id == last.id)
-        staged = message_row(message, place.branch, place.depth, place.turn, place.execution)
-        self._rows = [staged if row is place else row for row in self._rows]
-        self._log = [
-            events.message_new(message, entry.full["parent_id"])
-            if entry.type == events.MESSAGE_NEW and entry.ref == last.id
-            else entry
-            for entry in self._log
-        ]
-        self.replace_last(message)
-
     # -- another history -------------------------------------------------------------------------------------------
 
     @property
@@ -159,11 +145,11 @@ class Execution:
     # -- staging ---------------------------------------------------------------------------------------------------
 
     def stage(self, *staged: Row) -> None:
-        self._rows += staged
+        self.staged_rows += staged
 
     def tell(self, *entries: LogEntry) -> None:
         """Stage log entries; those of a sub-agent's run say which it is."""
-        self._log += entries if self.parent is None else [events.of_execution(entry, self.number) for entry in entries]
+        self.staged_log += entries if self.parent is None else [events.of_execution(entry, self.number) for entry in entries]
 
     def find(self, number: int) -> Execution:
         """The run of that number, this one or one below it."""
@@ -178,8 +164,8 @@ class Execution:
     def adopt(self, child: Execution) -> None:
         """Let what a child has staged ride on this execution's next commit."""
         staged, log = child._take()
-        self._rows += staged
-        self._log += log
+        self.staged_rows += staged
+        self.staged_log += log
 
     def spend(self, usage: Usage) -> None:
         """Count a model call's usage once, here and wherever its sum is read (T35)."""
@@ -361,7 +347,7 @@ class Execution:
     @property
     def is_staged(self) -> bool:
         """Whether anything waits for the next commit."""
-        return bool(self._rows or self._log)
+        return bool(self.staged_rows or self.staged_log)
 
     async def commit(self) -> None:
         """Write what is staged."""
@@ -380,6 +366,6 @@ class Execution:
     def _take(self) -> tuple[list[Row], list[LogEntry]]:
         if self.riding is not None:
             self.riding()
-        staged, log = self._rows, self._log
-        self._rows, self._log = [], []
+        staged, log = self.staged_rows, self.staged_log
+        self.staged_rows, self.staged_log = [], []
         return staged, log

@@ -18,6 +18,7 @@ from agentflow.tools.results import ToolResult
 from agentflow.turn.decisions import Pause
 from agentflow.turn.execution import Execution
 from agentflow.turn.loop import Ended, Loop
+from agentflow.turn.planner import take_back
 from agentflow.turn.subagents import finish_run, handed_over_with, open_run
 from agentflow.turn.surroundings import Surroundings
 
@@ -68,6 +69,7 @@ async def _take_up(turn: Surroundings, run: Execution) -> None:
     run.head, run.last_message_id = path[-1].place, path[-1].message.id
     run.report = await turn.store.report(turn.claimed.key, run.head, run.number)
     run.current.reserve(await turn.store.call_ids(turn.claimed.key, run.number))
+    await take_back(turn, run)
 
 
 def _call(run: Execution, call_id: str) -> ToolCall:

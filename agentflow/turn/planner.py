@@ -13,7 +13,7 @@ import logging
 import re
 
 from agentflow.conversation.history import BuiltRequest, History, build_request
-from agentflow.conversation.questions import Question, check_questions
+from agentflow.conversation.questions import check_questions
 from agentflow.errors import ModelError
 from agentflow.message import Message, ToolCall
 from agentflow.models.assembly import Reply, settle_calls
@@ -47,31 +47,19 @@ _log = logging.getLogger("agentflow.turn")
 
 
 class Planner:
-    """Plans one turn of an execution. `asked` holds the questions of a pause."""
+    """Plans one turn of an execution."""
 
     def __init__(self, turn: Surroundings, execution: Execution) -> None:
-        self.asked: tuple[Question, ...] = ()
         self._turn = turn
         self._execution = execution
 
     async def run(self) -> Pause | None:
         """Have plan and todos of the turn ready for its next main call; a pause when the planner asks the user first.
 
-        A new turn is planned, a resumed one has back what it had, and goes on planning when that is what was asked
-        about. Raises `Interrupted`.
+        A turn that has its plan, or made a main call without one, is not planned any more. Raises `Interrupted`.
         """
-        agent, claimed, execution = self._execution.agent, self._turn.claimed, self._execution
-        if agent.config.planning is None:
-            return None
-        if claimed.resumed:
-            planned = await self._turn.store.planned(claimed.key, claimed.turn, execution.number)
-            if planned.todos is not None:
-                restore(execution, planned.todos.number, planned.todos.items)
-            if planned.plan is not None:
-                give(execution, planned.plan)
-            if planned.begun or planned.plan is not None:
-                return None
-        return None if agent.planner is None else await self._plan(agent.planner)
+        agent = self._execution.agent
+        return None if agent.planner is None or self._execution.is_planned else await self._plan(agent.planner)
 
     async def _plan(self, model: Model) -> Pause | None:
         for _ in range(_ROUNDS):
@@ -124,6 +112,19 @@ class Planner:
         checked = check_questions(batch.asked.arguments)
         questions = checked if isinstance(checked, tuple) else ()
         return Pause(batch.asked.call.id, questions, self._execution.number)
+
+
+async def take_back(turn: Surroundings, execution: Execution) -> None:
+    """Have back what the turn planned before its pause: the execution's todos, and for the main agent the plan."""
+    if execution.agent.config.planning is None:
+        return
+    claimed = turn.claimed
+    planned = await turn.store.planned(claimed.key, claimed.turn, execution.number)
+    if planned.todos is not None:
+        restore(execution, planned.todos.number, planned.todos.items)
+    if planned.plan is not None and execution.number == claimed.execution:
+        give(execution, planned.plan)
+    execution.is_planned = planned.begun or planned.plan is not None
 
 
 def _plan(calls: tuple[ToolCall, ...]) -> RunTools:

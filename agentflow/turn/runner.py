@@ -30,7 +30,7 @@ from agentflow.turn.journal import Journal
 from agentflow.turn.loaded import LoadedAgent
 from agentflow.turn.loop import Ended
 from agentflow.turn.machine import LiveTurn
-from agentflow.turn.planner import Planner
+from agentflow.turn.planner import Planner, take_back
 from agentflow.turn.result import TurnResult
 from agentflow.turn.room import Room
 from agentflow.turn.stop import Interrupt, Interrupted
@@ -159,6 +159,7 @@ class TurnRunner:
         execution.report = await self._report(claimed.head)
         execution.begin(started, (), claimed.head_id)
         execution.take_up([entry.message for entry in path[first:]])
+        await take_back(self._surroundings, execution)
         execution.current.reserve(await self._store.call_ids(claimed.key, claimed.execution))
         return execution
 

@@ -172,3 +172,19 @@ def test_without_planning_a_call_of_write_todos_is_an_unknown_tool(agentflow: Ki
     agentflow.send("Where is it?")
     assert "there is no tool 'write_todos'" in results(agentflow.requests[1])[0]
     assert told(agentflow) == []
+
+
+def test_a_sub_agent_that_asked_goes_on_with_its_own_list_and_nobody_sees_it(agentflow: Kit) -> None:
+    """T32, T22: a delegated list is not streamed and is back after the question; the main one stays what it was."""
+    asks = {"tool_calls": [call("ask_user", questions=[QUESTION])]}
+    own = items(("Own work", "pending"))
+    agentflow.agent("helper", planning=True, replies=[writes(own), asks, writes(own), {"text": "Helped."}])
+    agentflow.agent(
+        "test", planning=True, sub_agents=["helper"],
+        replies=[writes(OPEN), {"tool_calls": [call("delegate", agent="helper", message="Help.")]}],
+    )  # fmt: skip
+    assert agentflow.send("Where is it?").state == "paused_ask_user"
+    agentflow.restart()
+    assert agentflow.status()["todos"] == OPEN
+    assert agentflow.send("Pro").answer == "Helped."
+    assert told(agentflow) == [OPEN]
