@@ -161,3 +161,20 @@ def test_a_turn_that_is_not_there_is_refused(agentflow: Kit) -> None:
     agentflow.send("Hi.")
     with pytest.raises(InvalidInput, match="no turn 2; its turns are 1 to 1"):
         trace(agentflow, 2)
+
+
+def test_a_sub_agents_run_stands_in_the_call_that_began_it(agentflow: Kit) -> None:
+    """R6: sub-agents nested."""
+    agentflow.agent("helper", tools=[look], replies=[{"tool_calls": [call("look", what="a")]}, {"text": "Helped."}])
+    agentflow.agent(
+        "test",
+        sub_agents=["helper"],
+        replies=[{"tool_calls": [call("task", agent="helper", prompt="Help.")]}, {"text": "Done."}],
+    )
+    agentflow.send("Hi.")
+    outer, last = nodes(trace(agentflow))
+    run = outer["tools"][0]["execution"]
+    assert (outer["tools"][0]["name"], run["agent"], str(run["status"])) == ("task", "helper", "DONE")
+    assert [node["kind"] for node in run["nodes"]] == ["model_call", "model_call"]
+    assert run["nodes"][0]["tools"][0]["name"] == "look"
+    assert last["kind"] == "model_call"
