@@ -30,8 +30,9 @@ if _typing.TYPE_CHECKING:
     from agentflow.events import Event
     from agentflow.models.protocol import ModelRequest
     from agentflow.models.scripted_model import ScriptedModel
+    from agentflow.once import run_turn
     from agentflow.records.lint import validate_agent
-    from agentflow.runtime import Runtime, run_turn
+    from agentflow.runtime import Runtime
     from agentflow.tools.context import FlowContext
     from agentflow.tools.flows import flow
     from agentflow.turn.result import Receipt, TurnResult
@@ -46,10 +47,11 @@ _HOMES = {
     ),
     "agentflow.agent.schema": ("agent_schema",),
     "agentflow.events": ("Event",),
+    "agentflow.once": ("run_turn",),
     "agentflow.models.protocol": ("ModelRequest",),
     "agentflow.models.scripted_model": ("ScriptedModel",),
     "agentflow.records.lint": ("validate_agent",),
-    "agentflow.runtime": ("Runtime", "run_turn"),
+    "agentflow.runtime": ("Runtime",),
     "agentflow.tools.context": ("FlowContext",),
     "agentflow.tools.flows": ("flow",),
     "agentflow.turn.result": ("Receipt", "TurnResult"),

@@ -84,7 +84,7 @@ class Reader:
         if rows is None:
             which = "no turn yet" if turn is None else f"no turn {turn}; its turns are 1 to {record.turns}"
             raise InvalidInput(f"Session {session_id!r} has {which}.", detail={"session_id": session_id})
-        alive = rows.turn["id"] != record.running_turn or _is_running(record)
+        alive = rows.turn["id"] != record.running_turn or is_running(record)
         return {"session_id": session_id, **turn_trace(rows, alive=alive)}
 
     async def tree(self, session_id: str) -> dict[str, Any]:
@@ -173,7 +173,7 @@ class Reader:
             return True
         record = await self.record(session_id)
         waits = end.turn_id is not None and await self._store.waits(record.key, end.turn_id)
-        return not waits and not _is_running(record) and record.seq <= seq
+        return not waits and not is_running(record) and record.seq <= seq
 
     async def _step_of(self, record: SessionRecord, turn_id: str) -> StepRecord | None:
         """The turn's last step, null while it waits in the queue. Raises `InvalidInput` for a turn that is neither."""
@@ -220,7 +220,7 @@ def _died(session_id: str, turn_id: str) -> Event:
     return Event(session_id, None, turn_id, clock.instant(), events.DONE, data)
 
 
-def _is_running(record: SessionRecord) -> bool:
+def is_running(record: SessionRecord) -> bool:
     return record.running_turn is not None and is_alive(
         record.owner or "", record.lease_until or 0, record.running_turn
     )
@@ -231,7 +231,7 @@ def _is_dead(record: SessionRecord, step: StepRecord) -> bool:
 
     Session and step are read one after the other: a session that does not name the turn says nothing about it.
     """
-    return record.running_turn == step.turn_id and not _is_running(record)
+    return record.running_turn == step.turn_id and not is_running(record)
 
 
 def _status(record: SessionRecord) -> dict[str, Any]:
@@ -239,7 +239,7 @@ def _status(record: SessionRecord) -> dict[str, Any]:
     pending = open_question(record)
     status = "idle" if pending is None else str(TurnState.PAUSED_ASK_USER)
     if record.running_turn is not None:
-        status = "running" if _is_running(record) else "aborted"
+        status = "running" if is_running(record) else "aborted"
     return {
         "session_id": record.id,
         "agent_id": record.agent,

@@ -51,7 +51,7 @@ class Running(NamedTuple):
 class RunningTurns:
     """At most one per session. `close` ends them and keeps what they have so far."""
 
-    def __init__(self, store: Store, agents: Agents, feeds: Feeds, new_id: NewId) -> None:
+    def __init__(self, store: Store, agents: Agents, feeds: Feeds, new_id: NewId, serve_queues: bool) -> None:
         self.cache = HistoryCache()
         self._store = store
         self._agents = agents
@@ -60,6 +60,7 @@ class RunningTurns:
         self._owner = Owner()
         self._turns: dict[str, Running] = {}  # by session
         self._closing = False
+        self._serves = serve_queues
         self._heartbeat: asyncio.Task[None] | None = None
 
     def get(self, session_id: str, turn_id: str) -> Running | None:
@@ -106,7 +107,7 @@ class RunningTurns:
         following = [agent]
 
         def next_owning() -> Owning | None:
-            if self._closing:
+            if self._closing or not self._serves:
                 return None
             try:
                 following[0] = self._agents.load(str(agent.config.path), {})

@@ -7,6 +7,7 @@ leave, and the turn goes on (T26).
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
@@ -19,8 +20,9 @@ from agentflow.clock import NewId
 from agentflow.conversation.inbox import HeadMove, Input, parse_input
 from agentflow.errors import AgentNotFound, InvalidConfig, InvalidInput, NoPendingQuestion, SessionNotFound
 from agentflow.events import Event
+from agentflow.explaining import explain
 from agentflow.loading import Agents, OpenModel, database_url
-from agentflow.reading import Reader
+from agentflow.reading import Reader, is_running
 from agentflow.running import MOVES, POLL_SECS, RunningTurns
 from agentflow.store.path_protocol import Moved, MoveHead, Settle
 from agentflow.store.protocol import Claim, Queued, Replayed, Stop, Store
@@ -33,19 +35,22 @@ from agentflow.turn.result import Receipt, TurnResult
 _log = logging.getLogger("agentflow.runtime")
 
 _STOP_SECS = 5.0
+_PATIENCE_POLLS = 8
 
 
 class Runtime:
     """A project's sessions, open for work. Make one with `Runtime.open`, as an async context manager."""
 
-    def __init__(self, store: Store, agents: Agents, new_id: NewId, environment: str, drain: bool) -> None:
+    def __init__(
+        self, store: Store, agents: Agents, new_id: NewId, environment: str, drain: bool, serve_queues: bool
+    ) -> None:
         self._store = store
         self._agents = agents
         self._new_id = new_id
         self._environment = environment
         self._drains = drain
         feeds = Feeds()
-        self._turns = RunningTurns(store, agents, feeds, new_id)
+        self._turns = RunningTurns(store, agents, feeds, new_id, serve_queues)
         self._claims: set[asyncio.Task[Receipt]] = set()
         self._reader = Reader(store, feeds)
 
@@ -60,6 +65,7 @@ class Runtime:
         flows: Sequence[Callable[..., Any]] = (),
         open_model: OpenModel | None = None,
         drain: bool = False,
+        serve_queues: bool = True,
     ) -> Self:
         """Open a project folder.
 
@@ -67,14 +73,15 @@ class Runtime:
         own. `on_commit(n)` is called after the n-th commit, the door for crash tests. `flows` are Python functions
         that agents may name besides those in `workflows/`; `open_model(interface, folder)` may give a model of your
         own, or null for the usual one. With `drain` the queues that were left behind go on when the runtime is entered
-        (C21). Raises `InvalidConfig`, `StoreError`.
+        (C21); without `serve_queues` a turn that ends here leaves the next one to others, as a process must that is
+        about to end. Raises `InvalidConfig`, `StoreError`.
         """
         from agentflow.store.sql_store import SqlStore
 
         root, loader = _opened(project)
         url = database_url(root, loader.project, db)
         agents = Agents(loader.get, root, flows, open_model, url)
-        return cls(SqlStore.open(url, on_commit), agents, new_id, loader.project.keys.environment, drain)
+        return cls(SqlStore.open(url, on_commit), agents, new_id, loader.project.keys.environment, drain, serve_queues)
 
     @staticmethod
     def upgrade(project: str | Path = ".", *, db: str | None = None) -> tuple[str, str]:
@@ -246,14 +253,25 @@ class Runtime:
         )
 
     async def result(self, session_id: str, turn_id: str) -> TurnResult:
-        """The result of a turn, waiting while it runs, here or elsewhere."""
+        """The result of a turn, waiting while it waits or runs, here or elsewhere.
+
+        A turn that is the first of a queue which nobody serves is run here (C21).
+        """
         running = self._turns.get(session_id, turn_id)
         if running is not None:
             return await asyncio.shield(running.task)
+        polls = itertools.count()
         while True:
             result = await self._reader.result(session_id, turn_id)
             if result is not None:
                 return result
+            # Turns before it are left to who waits for them, unless nobody seems to.
+            mine = turn_id if next(polls) < _PATIENCE_POLLS else None
+            if await self._take_up(session_id, mine):
+                polls = itertools.count()
+            running = self._turns.get(session_id, turn_id)
+            if running is not None:
+                return await asyncio.shield(running.task)
             await asyncio.sleep(POLL_SECS)
 
     def events(
@@ -298,6 +316,17 @@ class Runtime:
         """`{head_id, nodes: [{message, parent_id, copied_from, turn_id}]}` (C5)."""
         return await self._reader.tree(session_id)
 
+    async def explain(
+        self, agent: str, session_id: str | None = None, *, inputs: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """The exact next request of an agent, or of a session of it, and its parts with sizes; no call is made.
+
+        `{agent_id, session_id, model, messages, tools, sections: [{name, chars, tokens}], chars, tokens}`.
+        """
+        loaded = self._agents.load(agent, {})
+        record = None if session_id is None else await self._reader.record(session_id)
+        return await explain(self._store, loaded, record, session_id or self._new_id(), inputs or {})
+
     async def delete(self, session_id: str) -> None:
         """Erase a session and every row of it (R12). Raises `SessionNotFound`, `TurnAlreadyActive`."""
         if not await self._store.delete(session_id, is_alive):
@@ -310,13 +339,23 @@ class Runtime:
         """Start the first waiting turn of every queue that nobody serves; the others follow by themselves (C21)."""
         for session_id, name in await self._store.left_queues():
             try:
-                agent = self._agents.load(name, {})
+                await self._start_waiting(session_id, name, None)
             except (AgentNotFound, InvalidConfig) as error:
                 _log.warning("the queue of session %s stays as it is: %s", session_id, error)
-                continue
-            claimed = await self._store.take_up(session_id, self._turns.owning(agent))
-            if claimed is not None:
-                self._turns.start(session_id, agent, claimed)
+
+    async def _take_up(self, session_id: str, turn_id: str | None) -> bool:
+        """Whether the first waiting turn, or this one if it is the first, could be started here."""
+        record = await self._reader.record(session_id)
+        if not record.queued or is_running(record):
+            return False
+        return await self._start_waiting(session_id, record.agent, turn_id)
+
+    async def _start_waiting(self, session_id: str, name: str, turn_id: str | None) -> bool:
+        agent = self._agents.load(name, {})
+        claimed = await self._store.take_up(session_id, self._turns.owning(agent), turn_id)
+        if claimed is not None:
+            self._turns.start(session_id, agent, claimed)
+        return claimed is not None
 
     async def _agent(self, session_id: str, name: str | None, limits: Mapping[str, Any] | None) -> LoadedAgent:
         if name is None:
@@ -345,25 +384,3 @@ def _keeps_last_good(error: InvalidConfig) -> None:
 def _check_session_id(session_id: str) -> None:
     if not session_id or len(session_id) > 200 or not session_id.isprintable():
         raise InvalidInput("A session id has 1 to 200 printable characters.", detail={"session_id": session_id[:200]})
-
-
-def run_turn(
-    agent: str,
-    text: str,
-    *,
-    session: str | None = None,
-    project: str = ".",
-    db: str | None = None,
-    inputs: Mapping[str, Any] | None = None,
-    limits: Mapping[str, Any] | None = None,
-) -> TurnResult:
-    """Run one turn from synchronous code: `run_turn("agents/support", "Where is my invoice?", session="s-1")`.
-
-    Without `session` the turn has a session of its own. Raises what `Runtime.submit` raises.
-    """
-
-    async def turn() -> TurnResult:
-        async with Runtime.open(project, db=db) as runtime:
-            return await runtime.run(session or clock.uuid7(), agent, text, inputs=inputs, limits=limits)
-
-    return asyncio.run(turn())

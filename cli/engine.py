@@ -43,7 +43,7 @@ def with_runtime(project: Path, db: str | None, work: Callable[[Runtime], Awaita
     from agentflow import Runtime
 
     async def opened() -> T:
-        async with Runtime.open(project, db=db) as runtime:
+        async with Runtime.open(project, db=db, serve_queues=False) as runtime:
             return await work(runtime)
 
     runner = asyncio.Runner()

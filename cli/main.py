@@ -14,11 +14,13 @@ from .output import Output, note, occupy_closed_descriptors
 
 COMMANDS = {
     "run": ".run",
+    "submit": ".submit",
     "answer": ".answer",
     "stop": ".stop",
     "sessions": ".sessions",
     "events": ".events",
     "trace": ".trace",
+    "explain": ".explain",
     "validate": ".validate",
     "schema": ".schema",
     "init": ".init",

@@ -17,6 +17,9 @@ from .views import view_of
 @click.argument("text", required=False)
 @click.option("-s", "--session", metavar="ID", help="Session to continue, or to start under this id.")
 @click.option("-c", "--continue", "resume", is_flag=True, help="Continue the agent's newest session.")
+@click.option("--fork", metavar="MSG_ID", help="Branch: TEXT follows this message of the session.")
+@click.option("--queue", type=click.Choice(["true", "merge"]), help="Wait for a running turn, as a turn or in one.")
+@click.option("--interrupt", is_flag=True, help="Stop a running turn first.")
 @click.option("--input", "inputs", metavar="KEY=VALUE", multiple=True, help="An input the agent declares; repeatable.")
 @click.option("--json", "form", flag_value="json", help="Print the result as one JSON object.")
 @click.option("--jsonl", "form", flag_value="jsonl", help="Print the events as JSON lines, the result last.")
@@ -31,6 +34,9 @@ def command(
     text: str | None,
     session: str | None,
     resume: bool,
+    fork: str | None,
+    queue: str | None,
+    interrupt: bool,
     inputs: tuple[str, ...],
     form: str | None,
     max_iterations: int | None,
@@ -44,15 +50,20 @@ def command(
 
     if session is not None and resume:
         raise click.UsageError("--session names a session and --continue finds one: give one of them")
+    if fork is not None and (queue is not None or not (session or resume)):
+        raise click.UsageError("--fork needs the session, by --session or --continue, and cannot be queued")
     limits = {"max_iterations": max_iterations, "max_cost": max_cost, "turn_timeout_secs": timeout}
     request = Request(
         agent,
         _required(turn_text(text)),
         session,
         resume,
-        dict(_pair(value) for value in inputs),
+        dict(pair(value) for value in inputs),
         {name: value for name, value in limits.items() if value is not None},
         place(project, db),
+        fork,
+        queue,
+        interrupt,
     )
     view = view_of(form, output)
     return with_runtime(project, db, lambda runtime: run_turn(runtime, request, view))
@@ -64,7 +75,7 @@ def _required(text: str) -> str:
     return text
 
 
-def _pair(value: str) -> tuple[str, str]:
+def pair(value: str) -> tuple[str, str]:
     key, equals, text = value.partition("=")
     if not key or not equals:
         raise click.UsageError(f"--input {value!r} is not KEY=VALUE")

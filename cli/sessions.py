@@ -5,7 +5,9 @@ from .lazy import LazyGroup
 COMMANDS = {
     "ls": ".sessions_ls",
     "show": ".sessions_show",
+    "tree": ".sessions_tree",
+    "checkout": ".sessions_checkout",
     "rm": ".sessions_rm",
 }
 
-command = LazyGroup("sessions", table=COMMANDS, help="List, read and delete stored conversations.")
+command = LazyGroup("sessions", table=COMMANDS, help="List, read, branch and delete stored conversations.")

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 class Request:
     """What the command line asks for. `session` null means a new one or, with `resume`, the agent's newest.
 
-    `place` are the options that name project and database, for the commands that are printed.
+    `place` are the options that name project and database, for the commands that are printed. `fork` is a message of
+    the session that the text follows, `queue` "true" or "merge".
     """
 
     agent: str
@@ -33,12 +34,15 @@ class Request:
     inputs: dict[str, str]
     limits: dict[str, Any]
     place: tuple[str, ...] = ()
+    fork: str | None = None
+    queue: str | None = None
+    interrupt: bool = False
 
 
 async def run_turn(runtime: Runtime, request: Request, view: Answer) -> int:
     """Runs the turn, shows it and returns the exit code. Raises what `submit` raises."""
     session = await _session(runtime, request)
-    receipt = await runtime.submit(session, _input(request), limits=request.limits)
+    receipt = await runtime.submit(session, await _input(runtime, session, request), limits=request.limits)
     new = request.session is None and not request.resume
     again = ["agentflow", "run", request.agent, "-s", session, *request.place]
     return await follow_turn(runtime, receipt, view, Hints(again, request.place, tell=new))
@@ -86,13 +90,25 @@ async def _session(runtime: Runtime, request: Request) -> str:
     return session
 
 
-def _input(request: Request) -> dict[str, Any]:
-    return {
-        "type": "client.message",
-        "agent_id": request.agent,
-        "message": {"role": "user", "content": request.text},
-        "inputs": request.inputs,
-    }
+async def _input(runtime: Runtime, session: str, request: Request) -> dict[str, Any]:
+    message = {"role": "user", "content": request.text}
+    given = {"agent_id": request.agent, "inputs": request.inputs, "interrupt": request.interrupt}
+    if request.fork is not None:
+        view = [await _node(runtime, session, request.fork), message]
+        return {"type": "client.messages", "messages": view, **given}
+    queue = {"true": True, "merge": "merge"}.get(request.queue or "", False)
+    return {"type": "client.message", "message": message, "queue": queue, **given}
+
+
+async def _node(runtime: Runtime, session: str, message_id: str) -> dict[str, Any]:
+    """The message of the session's tree that a view may end in."""
+    for node in (await runtime.tree(session))["nodes"]:
+        if node["message"]["id"] == message_id:
+            message: dict[str, Any] = node["message"]
+            return message
+    from agentflow import MessageNotFound
+
+    raise MessageNotFound(f"Session {session!r} has no message {message_id!r}; `agentflow sessions tree` lists them.")
 
 
 async def _follow(runtime: Runtime, receipt: Receipt, view: Answer) -> TurnResult:

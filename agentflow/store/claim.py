@@ -25,7 +25,7 @@ from agentflow.store.known import KnownRows
 from agentflow.store.pending import Pending, pending_questions
 from agentflow.store.planning_reads import newest, shown
 from agentflow.store.protocol import Claim, Claimed, Owning, Queued, Replayed
-from agentflow.store.queueing import end_waiting, enqueue, take_first, waiting
+from agentflow.store.queueing import end_waiting, enqueue, is_first, take_first, waiting
 from agentflow.store.refusals import refuse_answer, refuse_answered, refuse_busy
 from agentflow.store.rows import dumps
 from agentflow.store.transaction import Tx
@@ -78,10 +78,17 @@ def start_first(tx: Tx, work: Work, owning: Owning) -> Claimed | None:
     return _Start(tx, work, owning).first_waiting()
 
 
-def take_up(tx: Tx, session_id: str, owning: Owning) -> Claimed | None:
-    """Start the first entry of a queue that was left behind, once the turn of a dead owner is repaired (C21)."""
+def take_up(tx: Tx, session_id: str, owning: Owning, turn_id: str | None) -> Claimed | None:
+    """Start the first entry of a queue that nobody serves, once the turn of a dead owner is repaired (C21).
+
+    With `turn_id` only when that is the first.
+    """
     work = Work.locked(tx, session_id)
-    if work is None or (work.turn is not None and _running(tx, work, owning) is not None):
+    if (
+        work is None
+        or not is_first(tx, work, turn_id)
+        or (work.turn is not None and _running(tx, work, owning) is not None)
+    ):
         return None
     if (found := unbegun(tx, work, owning)) is not None:
         return begin_again(tx, work, owning, found)

@@ -50,6 +50,12 @@ def waiting(tx: Tx, work: Work, request: Claim) -> Queued | None:
     return None if entry is None else Queued(entry.turn_id, work.seq, replayed=True)
 
 
+def is_first(tx: Tx, work: Work, turn_id: str | None) -> bool:
+    """Whether a turn waits, and whether the first one is this turn, if one is named."""
+    first = next(iter(load(tx, work.key)), None) if work.queued else None
+    return first is not None and turn_id in (None, first.turn_id, *first.aliases)
+
+
 def take_first(tx: Tx, work: Work) -> Deliverable:
     """The first entry as one input, out of the queue."""
     first = load(tx, work.key)[0]

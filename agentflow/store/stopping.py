@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from agentflow.conversation.repair import ABORTED_BY_USER
 from agentflow.errors import SessionNotFound
 from agentflow.message import TurnState
@@ -20,7 +22,10 @@ def stop(tx: Tx, request: Stop) -> Stopped:
     work = Work.locked(tx, request.session_id)
     if work is None:
         raise SessionNotFound(f"There is no session {request.session_id!r}.", detail={"session_id": request.session_id})
-    drained = _drain(tx, work, request) if request.drain else ()
+    drained = _take_out(tx, work, request)
+    if request.turn_id in drained:
+        work.save(tx, request.at)
+        return Stopped(request.turn_id, ended=True, drained=drained)
     stopped = _stop_running(tx, work, request) if work.turn is not None else _stop_paused(tx, work, request)
     if drained or stopped.requested or stopped.ended:
         work.save(tx, request.at)
@@ -50,11 +55,16 @@ def _stop_paused(tx: Tx, work: Work, request: Stop) -> Stopped:
     return Stopped(None)
 
 
-def _drain(tx: Tx, work: Work, request: Stop) -> tuple[str, ...]:
-    """Every waiting turn ends aborted without having begun, and says so to whoever waits for it."""
-    drained = tuple(entry.turn_id for entry in load(tx, work.key))
-    tx.execute("DELETE FROM queue_entry WHERE session_key = ?", work.key)
-    work.queued = 0
-    for turn_id in drained:
+def _take_out(tx: Tx, work: Work, request: Stop) -> tuple[str, ...]:
+    """Waiting turns end aborted without having begun: all of them to drain the queue, or the one that is named."""
+    entries = load(tx, work.key) if work.queued else []
+    names = [entry.turn_id for entry in entries]
+    for entry in entries:
+        if request.turn_id in entry.aliases:
+            request = replace(request, turn_id=entry.turn_id)
+    out = tuple(name for name in names if request.drain or name == request.turn_id)
+    for turn_id in out:
+        tx.execute("DELETE FROM queue_entry WHERE session_key = ? AND turn_id = ?", work.key, turn_id)
+        work.queued -= 1
         work.flush(tx, end_waiting(work, turn_id, TurnState.ABORTED, request.at, None), request.at)
-    return drained
+    return out

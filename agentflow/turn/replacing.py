@@ -47,6 +47,7 @@ def replace_history(
 ) -> None:
     """Stage the new branch and let the execution go on there; the call `held` moves along (X19)."""
     previous_head_id = execution.last_message_id
+    execution.path = None
     execution.leave_path()
     first: list[Message] = []
     if new.summary is not None:

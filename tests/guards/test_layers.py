@@ -20,9 +20,10 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("models", "tools", "store"),
     ("turn",),
     ("records",),
-    ("loading", "reading"),
+    ("loading", "reading", "explaining"),
     ("running",),
     ("runtime",),
+    ("once",),
 )
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
 
