@@ -100,6 +100,7 @@ class Reader:
                 }
                 for node in tree.nodes
             ],
+            "compactions": list(tree.compactions),
         }
 
     async def result(self, session_id: str, turn_id: str) -> TurnResult | None:

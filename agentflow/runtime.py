@@ -313,7 +313,10 @@ class Runtime:
         return await self._reader.trace(session_id, turn)
 
     async def tree(self, session_id: str) -> dict[str, Any]:
-        """`{head_id, nodes: [{message, parent_id, copied_from, turn_id}]}` (C5)."""
+        """`{head_id, nodes: [{message, parent_id, copied_from, turn_id}], compactions}` (C5).
+
+        A compaction is `{summary_id, kept, copied, tokens_before, tokens_after, head_id, previous_head_id}` (X21).
+        """
         return await self._reader.tree(session_id)
 
     async def explain(

@@ -11,6 +11,7 @@ from typing import Any
 
 from agentflow import events
 from agentflow.clock import Instant, rfc3339
+from agentflow.context.summary import summary_of
 from agentflow.conversation.repair import ABORTED_BY_USER
 from agentflow.message import ToolCallStatus, TurnState, text_of
 from agentflow.store.turn_records import Record, TurnRows
@@ -98,9 +99,17 @@ class _Waterfall:
                 handle(self, entry)
             elif entry["type"] in _TOLD_BY_THEIR_EVENT:
                 self._nodes(None).append(
-                    {"kind": "event", "at": rfc3339(entry["at"]), "type": entry["type"], "data": _loaded(entry["data"])}
+                    {"kind": "event", "at": rfc3339(entry["at"]), "type": entry["type"], "data": self._told(entry)}
                 )
         return self._steps
+
+    def _told(self, entry: Record) -> Any:
+        """What an entry says; the summary of a compaction stands in its message (X20)."""
+        said = _loaded(entry["data"])
+        if entry["type"] != events.CONTEXT_REPLACED:
+            return said
+        message = self._rows.messages.get(entry["ref"])
+        return {"summary": None if message is None else summary_of(message.content), **said}
 
     def _nodes(self, execution: int | None) -> list[Node]:
         """Where nodes of an execution go: the step of the moment, or the sub-agent's run in its tool call."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
+from agentflow import events
 from agentflow.conversation.tree import Place
 from agentflow.store.protocol import NodeRecord, PathEntry, Tree
 from agentflow.store.rows import message_of
@@ -50,6 +52,9 @@ WHERE m.session_key = ? AND b.execution IS NULL ORDER BY m.branch, m.depth
 """
 
 
+_COMPACTIONS = "SELECT ref, data FROM event WHERE session_key = ? AND type = ? ORDER BY seq"
+
+
 def path(tx: Tx, key: int, head: Place | None, lean_before: int | None) -> list[PathEntry]:
     """The path to `head`, root first; with `lean_before`, of turns below that number only messages with text and no results."""
     if head is None:
@@ -93,4 +98,7 @@ def tree(tx: Tx, key: int) -> Tree:
         "AND m.depth = s.depth WHERE s.key = ?",
         key,
     )
-    return Tree(head[0] if head is not None else None, nodes)
+    told = tx.all(_COMPACTIONS, key, events.CONTEXT_REPLACED)
+    compactions = ({"summary_id": summary_id, **json.loads(data)} for summary_id, data in told if data is not None)
+    own = tuple(each for each in compactions if events.SUB_EXECUTION not in each)
+    return Tree(head[0] if head is not None else None, nodes, own)

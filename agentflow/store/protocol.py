@@ -290,8 +290,11 @@ class NodeRecord:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
+    """`compactions` are what `context.replaced` told of the session's own tree, in order, with `summary_id` (X21)."""
+
     head_id: str | None
     nodes: tuple[NodeRecord, ...] = field(default=())
+    compactions: tuple[dict[str, Any], ...] = ()
 
 
 class Store(Protocol):
