@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentflow.agent.inputs import check_inputs
+from agentflow.context.forecast import Compaction, forecast
 from agentflow.context.tokens import estimate
 from agentflow.conversation.history import History, build_request, exchanges, lean
 from agentflow.message import Message
@@ -16,10 +17,11 @@ from agentflow.turn.loaded import LoadedAgent
 async def explain(
     store: Store, agent: LoadedAgent, record: SessionRecord | None, session_id: str, inputs: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """`{agent_id, session_id, model, messages, tools, sections: [{name, chars, tokens}], chars, tokens}`.
+    """`{agent_id, session_id, model, messages, tools, sections: [{name, chars, tokens}], chars, tokens, room}`.
 
     `messages` are what the model reads before the next message is added. Tokens are counted as one for every four
-    characters (X5). Raises `InvalidInput` for inputs that the agent does not take.
+    characters (X5). `room` says for each way of making room what it compares and what it would cut (`Forecast`).
+    Raises `InvalidInput` for inputs that the agent does not take.
     """
     path: list[Message] = []
     paused = False
@@ -31,6 +33,14 @@ async def explain(
     prompt = agent.render_prompt(check_inputs(agent.config.inputs, inputs), {}, {"id": session_id})
     history = _history(path, is_lean=agent.config.settings.lean_history and not paused)
     built = build_request(prompt, history, (), History(), agent.schemas_chars)
+    settings = agent.config.settings
+    compaction = Compaction(
+        settings.compaction_threshold_fraction, settings.compaction_context_window_tokens,
+        settings.compaction_keep_recent_messages,
+    )  # fmt: skip
+    report = None if record is None else await store.report(record.key, record.head, 0)
+    is_lean = settings.lean_history and not paused
+    room = forecast(agent.context, compaction, report, path, built.chars, history.chars, lean=is_lean)
     return {
         "agent_id": agent.config.name,
         "session_id": None if record is None else record.id,
@@ -44,6 +54,7 @@ async def explain(
             )
         ],
         **_sized(built.chars),
+        "room": [each.as_dict() for each in room],
     }  # fmt: skip
 
 

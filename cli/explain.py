@@ -43,10 +43,20 @@ def _text(found: dict[str, Any]) -> str:
         f"{each['name']:<14} {each['chars']:>9} characters {each['tokens']:>8} tokens (estimate)" for each in sections
     ]
     names = ", ".join(tool["function"]["name"] for tool in found["tools"])
+    lines += [_room(each) for each in found["room"]]
     lines += ["", f"model: {found['model']}", f"tools: {names or 'none'}", ""]
     for message in found["messages"]:
         lines += [f"[{message['role']}]", *_message(message), ""]
     return "\n".join(lines)
+
+
+def _room(way: dict[str, Any]) -> str:
+    """What one way of making room would do, as `strategy[0]: summarize above 184000 tokens, ...`."""
+    when = [f"above {way['threshold']} tokens"] if way["threshold"] is not None else []
+    when += [f"after {way['idle_secs']:g} idle seconds"] if way["idle_secs"] is not None else []
+    cut = f"would cut {way['summarized']} messages and keep {way['kept']}" if way["summarized"] else "nothing to cut"
+    due = "due now" if way["due"] else f"now {way['tokens']}"
+    return f"{way['by']}: {way['use']} {' and '.join(when) or 'when a call is refused'} ({due}), {cut}"
 
 
 def _message(message: dict[str, Any]) -> list[str]:

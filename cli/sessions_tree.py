@@ -31,6 +31,7 @@ def command(output: Output, session: str, as_json: bool, project: Path, db: str 
 def drawn(tree: dict[str, Any]) -> Iterator[str]:
     """One line for each message, a branch indented under the message it forks from."""
     children: dict[str | None, list[dict[str, Any]]] = {}
+    compactions = {each["summary_id"]: each for each in tree["compactions"]}
     for node in tree["nodes"]:
         children.setdefault(node["parent_id"], []).append(node)
     path = _path(tree)
@@ -39,9 +40,16 @@ def drawn(tree: dict[str, Any]) -> Iterator[str]:
         node, level = waiting.pop()
         identifier = node["message"]["id"]
         mark = "*" if identifier == tree["head_id"] else "|" if identifier in path else " "
+        if identifier in compactions:
+            yield f"  {'  ' * level}{_compaction(compactions[identifier])}"
         yield f"{mark} {'  ' * level}{identifier}  {_shown(node)}"
         below = children.get(identifier, [])
         waiting += [(child, level + (len(below) > 1)) for child in reversed(below)]
+
+
+def _compaction(told: dict[str, Any]) -> str:
+    sizes = f"{told['tokens_before']} to {told['tokens_after']} tokens, {told['kept']} messages kept"
+    return f"-- compacted: {sizes}; before it the head was {told['previous_head_id']} --"
 
 
 def _path(tree: dict[str, Any]) -> set[str]:

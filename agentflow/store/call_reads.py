@@ -14,7 +14,7 @@ SELECT c.input, c.request_chars FROM line JOIN llm_call c
 ON c.session_key = ? AND c.branch = line.number AND c.depth <= line.last
 JOIN execution e ON e.session_key = c.session_key AND e.number = c.execution
 WHERE c.purpose = 'main' AND c.status = 'completed' AND (e.parent IS NULL OR e.number = ?)
-ORDER BY c.depth DESC, c.turn DESC, c.step DESC, c.iteration DESC LIMIT 1
+ORDER BY c.depth DESC, c.turn DESC, c.execution DESC, c.step DESC, c.iteration DESC LIMIT 1
 """
 _CALL_IDS = "SELECT id FROM tool_call WHERE session_key = ? AND execution = ? ORDER BY id"
 

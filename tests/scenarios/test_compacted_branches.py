@@ -8,6 +8,7 @@ import pytest
 
 from agentflow import ModelRequest
 from agentflow.testing import Kit
+from cli.sessions_tree import drawn
 from tests.scenarios.rooms import (
     FILLER,
     OPENING,
@@ -45,8 +46,9 @@ def compacted(kit: Kit, keep: int = 2) -> list[dict[str, Any]]:
 
 def test_a_copy_names_the_first_original_and_stores_nothing_of_it(agentflow: Kit, agentflow_db: str) -> None:
     """X18: also a copy of a copy."""
-    agentflow.agent(replies=answering(capitals, lambda request: {**chatty(request), "usage": {"input": 900, "output": 1}}),
-                    settings=by_settings(1000, keep=4))  # fmt: skip
+    large = {"usage": {"input": 900, "output": 1}}
+    replies = answering(capitals, lambda request: {**chatty(request), **large})
+    agentflow.agent(replies=replies, settings=by_settings(1000, keep=4))
     for number in range(6):
         agentflow.send(f"WORD{number} {FILLER}")
     nodes = agentflow.tree()["nodes"]
@@ -250,3 +252,36 @@ def test_a_sub_agent_makes_room_by_its_own_context_in_its_own_history(agentflow:
     for request in agentflow.requests:
         assert_paired(request)
     assert [message["role"] for message in agentflow.path()] == ["user", "assistant", "tool", "assistant"]
+
+
+def test_tree_and_trace_tell_of_each_compaction(agentflow: Kit) -> None:
+    """X21: with tokens before and after, the summary, and the head to go back to."""
+    compacted(agentflow)
+    done = replaced(agentflow)[0].data
+    (told,) = agentflow.tree()["compactions"]
+    nodes = {node["message"]["id"]: node for node in agentflow.tree()["nodes"]}
+    assert nodes[told["summary_id"]]["message"]["content"].endswith(done["summary"])
+    assert {**told, "summary": done["summary"]} == {**done, "summary_id": told["summary_id"]}
+    assert nodes[told["previous_head_id"]]["message"]["content"].startswith("FOURTH")
+    lines = list(drawn(agentflow.tree()))
+    at = next(index for index, line in enumerate(lines) if told["summary_id"] in line)
+    sizes = f"{told['tokens_before']} to {told['tokens_after']} tokens, 3 messages kept"
+    assert f"compacted: {sizes}; before it the head was {told['previous_head_id']}" in lines[at - 1]
+    trace = agentflow.run(agentflow.runtime.trace("s-1", 4))
+    shown = [node for node in trace["steps"][0]["nodes"] if node["kind"] == "event"]
+    assert [node["type"] for node in shown] == ["context.limited", "context.replaced"]
+    assert shown[1]["data"] == done
+
+
+def test_explain_foresees_what_would_be_cut(agentflow: Kit) -> None:
+    """Issue: tokens, threshold, what would be cut; and then it is so."""
+    agentflow.agent(replies=answering(capitals, chatty), context=over(700))
+    agentflow.send(f"FIRST {FILLER}")
+    agentflow.send(f"SECOND {FILLER}")
+    (way,) = agentflow.run(agentflow.runtime.explain("test", "s-1"))["room"]
+    assert (way["by"], way["use"], way["threshold"], way["due"]) == ("strategy[0]", "summarize", 700, True)
+    assert (way["summarized"], way["kept"]) == (4, 0)
+    agentflow.send("third")
+    limited = agentflow.events("context.limited")[0].data
+    assert 1 <= limited["tokens"] - way["tokens"] <= 2, "the five characters of the new message"
+    assert agentflow.run(agentflow.runtime.explain("test", "s-1"))["room"][0]["due"] is False

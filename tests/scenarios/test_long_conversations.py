@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -58,7 +59,7 @@ def test_300_turns_keep_every_planted_fact_and_never_exceed_the_window(agentflow
     last = texts(summaries[-1])
     assert all(fact in last for fact in FACTS.values())
     assert all(fact in texts(agentflow.requests[-1]) for fact in FACTS.values())
-    for before, after in zip(summaries, summaries[1:], strict=False):
+    for before, after in pairwise(summaries):
         assert "<earlier_summary>" in texts(after)
         assert summary_of(before) in texts(after)
     for request in agentflow.requests:
@@ -99,7 +100,7 @@ def test_the_first_request_of_a_turn_begins_with_that_of_the_turn_before(agentfl
         mains = of_purpose(agentflow.requests[before:], "main")
         firsts.append((len(of_purpose(agentflow.requests, "summary")), mains[0]))
     breaks = 0
-    for (summaries, earlier), (now, later) in zip(firsts, firsts[1:], strict=False):
+    for (summaries, earlier), (now, later) in pairwise(firsts):
         length = len(earlier.messages)
         if summaries == now:
             assert later.messages[:length] == earlier.messages

@@ -211,10 +211,9 @@ def test_the_summary_is_written_by_the_interface_and_with_the_prompt_of_the_stra
         """Look."""
         return "seen"
 
-    agentflow.agent(
-        tools=[look], replies=answering(capitals, chatty), context=over(1000, prompt="Only the code words.", llm="cheap"),
-        interfaces={"cheap": {"model": "scripted/other"}},
-    )  # fmt: skip
+    context = over(1000, prompt="Only the code words.", llm="cheap")
+    cheap = {"cheap": {"model": "scripted/other"}}
+    agentflow.agent(tools=[look], replies=answering(capitals, chatty), context=context, interfaces=cheap)
     for number in range(8):
         agentflow.send(f"KIWI{number} {FILLER}")
     summary = of_purpose(agentflow.requests, "summary")[0]
@@ -298,7 +297,7 @@ def test_settings_keep_the_recent_messages_and_the_new_one(agentflow: Kit) -> No
     """Seed: "The system prompt and the most recent messages are kept verbatim"; X8."""
     agentflow.agent(replies=answering(capitals, reporting(10, 10, 10, 900, 10)), settings=by_settings(1000, keep=2))
     for number in range(5):
-        agentflow.send(f"WORD{number} {FILLER if number < 3 else str()}".strip())
+        agentflow.send(f"WORD{number} {FILLER}" if number < 3 else f"WORD{number}")
     assert phases(agentflow) == ["full", "replaced"]
     request = agentflow.requests[-1]
     assert said(request)[0] == ("system", "You are under test.")

@@ -177,7 +177,7 @@ def refusing(*numbers: int, kit: Kit) -> Any:
 
 @pytest.mark.parametrize("context", [{}, {"window": 200_000, "strategy": [{"use": "reset", "idle_secs": 9}]}])
 def test_a_call_refused_as_too_long_runs_once_more_after_a_summary(agentflow: Kit, context: dict[str, Any]) -> None:
-    """Seed: "A provider can refuse a call as too long ... The call runs once more"; X16: with any `context:` or none."""
+    """Seed: "A provider can refuse a call as too long ... The call runs once more"; X16: with no `context:` too."""
     agentflow.agent(replies=refusing(4, kit=agentflow), context=context, settings={"llm_retries": 0})
     fill(agentflow)
     result = agentflow.send("and now?")

@@ -158,12 +158,11 @@ def test_recorded_messages_become_copies_and_an_llm_call_reads_them(agentflow: K
     def answer(request: dict[str, Any]) -> Any:
         if "reset" not in str(request["messages"][-1]["content"]):
             return request["proposed"]
-        kept = [request["messages"][0], request["messages"][1]]
+        kept, go = request["messages"][:2], {"role": "user", "content": "go"}
         return {
             "messages": request["messages"],
-            "actions": [{"type": "context.replace", "summary": "S", "messages": [*kept, {"role": "user", "content": "go"}]},
-                        {"type": "llm.call"}],
-        }  # fmt: skip
+            "actions": [{"type": "context.replace", "summary": "S", "messages": [*kept, go]}, {"type": "llm.call"}],
+        }
 
     agentflow.agent(replies=chatty, worker=decides(agentflow, Recorder(client_messages=answer)))
     agentflow.send("one")
