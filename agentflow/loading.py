@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -48,6 +49,7 @@ class Agents:
         self._flows = {flow.name: flow for flow in map(make_flow, flows)}
         self._open_model = open_model
         self._scope = scope
+        self._lock = threading.Lock()
         self._models: dict[tuple[str, Path], Model] = {}
         self._loaded: dict[Path, tuple[object, LoadedAgent]] = {}  # with the version of the files it was made of
 
@@ -56,13 +58,14 @@ class Agents:
 
         Raises `AgentNotFound`, `InvalidConfig`, and `InvalidInput` for limits that cannot be.
         """
-        config = self._read(reference)
-        children = [self._read(_reference(config, name)) for name in config.sub_agents]
-        version = (self._library.version(), *map(id, children), *map(_signature, material_files(config)))
-        known, loaded = self._loaded.get(config.path, (None, None))
-        if loaded is None or loaded.config is not config or known != version:
-            loaded = self._make(config, self._flows_of(config), children)
-            self._loaded[config.path] = version, loaded
+        with self._lock:  # the store's thread loads for turns that waited
+            config = self._read(reference)
+            children = [self._read(_reference(config, name)) for name in config.sub_agents]
+            version = (self._library.version(), *map(id, children), *map(_signature, material_files(config)))
+            known, loaded = self._loaded.get(config.path, (None, None))
+            if loaded is None or loaded.config is not config or known != version:
+                loaded = self._make(config, self._flows_of(config), children)
+                self._loaded[config.path] = version, loaded
         return replace(loaded, config=config.with_settings(limits)) if limits else loaded
 
     def name_of(self, reference: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import NamedTuple
 
 from agentflow import clock
@@ -106,9 +107,11 @@ class RunningTurns:
             feed.publish(turn_id, at, seq, list(log))
         following = [agent]
 
-        def next_owning() -> Owning | None:
-            if self._closing or not self._serves:
-                return None
+        def next_owning() -> Callable[[], Owning] | None:
+            return None if self._closing or not self._serves else owning
+
+        def owning() -> Owning:
+            """Asked on the store's thread, and only when something waits."""
             try:
                 following[0] = self._agents.load(str(agent.config.path), {})
             except AgentflowError as error:  # gone meanwhile: those who wait are still answered
@@ -154,7 +157,7 @@ class RunningTurns:
             try:
                 asked = await self._store.stops(keys)
                 for running in self._turns.values():
-                    if running.runner.turn_id in asked:
+                    if (running.session_key, running.runner.turn_id) in asked:
                         running.runner.interrupt.request("stop")
                 if loop.time() - renewed >= RENEW_SECS:
                     await self._store.renew(keys, self._owner.text, clock.instant() + LEASE)

@@ -44,7 +44,7 @@ def end(tx: Tx, write: End) -> Appended:
     if write.owning is None or not queued:
         return Appended(seq, None)
     work = Work.by_key(tx, last.session_key)
-    return Appended(seq, None, None if work is None else start_first(tx, work, write.owning))
+    return Appended(seq, None, None if work is None else start_first(tx, work, write.owning()))
 
 
 def _advance(tx: Tx, write: Append, update: str, *released: Any) -> tuple[int, str | None, int]:

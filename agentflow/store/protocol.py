@@ -207,7 +207,7 @@ class End:
     append: Append
     state: str
     erase: bool = False
-    owning: Owning | None = None
+    owning: Callable[[], Owning] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,8 +333,8 @@ class Store(Protocol):
     async def renew(self, keys: Sequence[int], owner: str, lease_until: Instant) -> None:
         """Extend the owner's leases on these sessions in one update (T27)."""
 
-    async def stops(self, keys: Sequence[int]) -> list[str]:
-        """The turns that somebody asked to stop, among those running in these sessions (T23)."""
+    async def stops(self, keys: Sequence[int]) -> list[tuple[int, str]]:
+        """`(session key, turn id)` of the turns somebody asked to stop, among those running there (T23)."""
 
     async def session(self, session_id: str) -> SessionRecord | None: ...
 

@@ -55,11 +55,11 @@ def left_queues(tx: Tx) -> list[tuple[str, str]]:
     return [(str(session_id), str(agent)) for session_id, agent in found]
 
 
-def stops(tx: Tx, keys: Sequence[int]) -> list[str]:
-    """The turns somebody asked to stop, among those that run in these sessions (T23)."""
+def stops(tx: Tx, keys: Sequence[int]) -> list[tuple[int, str]]:
+    """`(session key, turn id)` of the turns somebody asked to stop, among those that run in these sessions (T23)."""
     marks = ", ".join("?" * len(keys))
-    found = tx.all(f"SELECT stop_turn FROM session WHERE key IN ({marks}) AND stop_turn IS NOT NULL", *keys)
-    return [str(turn_id) for (turn_id,) in found]
+    asked = tx.all(f"SELECT key, stop_turn FROM session WHERE key IN ({marks}) AND stop_turn IS NOT NULL", *keys)
+    return [(key, turn_id) for key, turn_id in asked]
 
 
 def step(tx: Tx, key: int, turn_id: str) -> StepRecord | None:

@@ -94,7 +94,7 @@ class SqlStore:
         if keys:
             await self._writer.run(lambda tx: appends.renew(tx, keys, owner, lease_until))
 
-    async def stops(self, keys: Sequence[int]) -> list[str]:
+    async def stops(self, keys: Sequence[int]) -> list[tuple[int, str]]:
         return await self._reader.run(lambda tx: reads.stops(tx, keys)) if keys else []
 
     async def session(self, session_id: str) -> SessionRecord | None:

@@ -149,7 +149,8 @@ class Execution:
 
     def tell(self, *entries: LogEntry) -> None:
         """Stage log entries; those of a sub-agent's run say which it is."""
-        self.staged_log += entries if self.parent is None else [events.of_execution(entry, self.number) for entry in entries]
+        is_main = self.parent is None
+        self.staged_log += entries if is_main else [events.of_execution(entry, self.number) for entry in entries]
 
     def find(self, number: int) -> Execution:
         """The run of that number, this one or one below it."""
@@ -232,8 +233,7 @@ class Execution:
         its row stays. False for any other failure.
         """
         stream = self.open_stream
-        shown = stream is None or stream.assembler.text or stream.assembler.reasoning
-        if error.kind != "context_overflow" or shown:
+        if stream is None or stream.assembler.text or stream.assembler.reasoning or error.kind != "context_overflow":
             return False
         self.open_stream, self.waiting_call = None, stream.call_id
         self.spent.iterations -= 1
@@ -354,7 +354,7 @@ class Execution:
         staged, log = self._take()
         await self.journal.commit(staged, log)
 
-    async def end(self, state: str, *, erase: bool, owning: Owning | None) -> Claimed | None:
+    async def end(self, state: str, *, erase: bool, owning: Callable[[], Owning] | None) -> Claimed | None:
         """Write what is staged and release the session, in one transaction (T10); the next queued turn, if any."""
         staged, log = self._take()
         return await self.journal.end(staged, log, state, erase=erase, owning=owning)

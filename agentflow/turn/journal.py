@@ -6,7 +6,7 @@ write job; nothing of it is visible to anybody before it is durable.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from agentflow import clock
 from agentflow.conversation.tree import Place
@@ -78,7 +78,7 @@ class Journal:
         self._told(write, await self._store.append(write), log)
 
     async def end(
-        self, rows: Sequence[Row], log: list[LogEntry], state: str, *, erase: bool, owning: Owning | None
+        self, rows: Sequence[Row], log: list[LogEntry], state: str, *, erase: bool, owning: Callable[[], Owning] | None
     ) -> Claimed | None:
         """The last commit of this step: it releases the session too, and starts the next queued turn (T10)."""
         write = self._append(rows, log)

@@ -59,7 +59,7 @@ class TurnRunner:
 
     def __init__(
         self, store: Store, cache: HistoryCache, feed: Feed, agent: LoadedAgent, claimed: Claimed, session_id: str,
-        new_id: NewId, next_owning: Callable[[], Owning | None], load_agent: Callable[[str], LoadedAgent],
+        new_id: NewId, next_owning: Callable[[], Callable[[], Owning] | None], load_agent: Callable[[str], LoadedAgent],
     ) -> None:  # fmt: skip
         self.interrupt = Interrupt()
         self.turn_id = claimed.turn_id
@@ -90,6 +90,7 @@ class TurnRunner:
             alarm = loop.call_later(self.settings.turn_timeout_secs, self.interrupt.request, "timeout")
         try:
             execution, how = await self._prepared(loop.time())
+            execution.waiting_call = None if how else self._claimed.call_id
             return await self._end(execution, how or await self._work(execution))
         finally:
             if alarm is not None:
@@ -108,6 +109,7 @@ class TurnRunner:
             _log.exception("the history of turn %s cannot be read", self.turn_id)
             execution = Execution(self._journal, self._agent, self._claimed.execution, History())
             execution.begin(started, (), self._claimed.head_id)
+            execution.waiting_call = self._claimed.call_id
             return execution, ending.fail(execution, _internal(error), None, self._new_id)
 
     async def _prepare(self, started: float) -> Execution:
@@ -180,9 +182,11 @@ class TurnRunner:
             session = {"id": self._journal.session_id}
             execution.prompt = self._agent.render_prompt(self._claimed.inputs, execution.vars, session)
             if self._claimed.resumed and self._claimed.asking != self._claimed.execution:
-                return self._ending(execution, await handed_over.go_on(self._surroundings, execution))
-            loop = loop_of(self._surroundings, execution)
-            ended = await loop.begin()
+                ended: Ended | None
+                loop, ended = await handed_over.go_on(self._surroundings, execution)
+            else:
+                loop = loop_of(self._surroundings, execution)
+                ended = await loop.begin()
             if ended is None and self._claimed.answer is not None:
                 return ending.answered(self._claimed.answer)
             if ended is None:
@@ -191,7 +195,7 @@ class TurnRunner:
                 if (paused := await planner.run()) is not None:
                     return self._ending(execution, paused)
                 ended = await loop.run(await self._first_call(execution), ask_user.refused_limit(self._claimed))
-            while isinstance(ended, Finish) and (text := await step_hooks.end(self._surroundings, execution)):
+            while isinstance(ended, Finish) and (text := await step_hooks.end(self._surroundings, execution, ended)):
                 ended = await loop.run(await step_hooks.go_on(self._surroundings, execution, text))
             return self._ending(execution, await loop.finish(ended))
         except Interrupted as interrupted:

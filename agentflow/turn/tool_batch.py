@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from typing import Any
 
 from agentflow.clock import NewId
 from agentflow.message import Message, ToolCall
@@ -15,7 +16,7 @@ from agentflow.turn.execution import Execution
 from agentflow.turn.model_call import milliseconds_since
 from agentflow.turn.stop import Interrupt
 
-Perform = Callable[[Prepared], Awaitable[ToolResult | Pause]]
+Perform = Callable[[Prepared], Coroutine[Any, Any, ToolResult | Pause]]
 
 NOBODY_TO_ASK = "Nobody can be asked here. Decide yourself, or report back what you need to know."
 
@@ -89,15 +90,24 @@ class ToolBatch:
                 self._start_ready()
                 with interrupt.window():
                     await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
-                for task in [task for task in self._running if task.done()]:
-                    prepared, started = self._running.pop(task)
-                    self._ended(prepared, task.result(), started)
+                self._take_results()
                 for prepared in self._take_free_slots():
                     self._execution.call_started(prepared.call)
                 if self._ready or self._running or last():
                     await self._execution.commit()
         finally:
             await _abandon(self._running)
+
+    def _take_results(self) -> None:
+        """Record every result there is; a call that failed the turn does so once the others have theirs (B07)."""
+        failed = None
+        for task in [task for task in self._running if task.done()]:
+            prepared, started = self._running.pop(task)
+            if (error := task.exception()) is None:
+                self._ended(prepared, task.result(), started)
+            failed = failed or error
+        if failed is not None:
+            raise failed
 
     def _ended(self, prepared: Prepared, result: ToolResult | Pause, started: float) -> None:
         if isinstance(result, Pause):
@@ -108,7 +118,7 @@ class ToolBatch:
     def _start_ready(self) -> None:
         loop = asyncio.get_running_loop()
         for prepared in self._ready:
-            self._running[loop.create_task(_result(self._perform, prepared))] = (prepared, loop.time())
+            self._running[loop.create_task(self._perform(prepared))] = (prepared, loop.time())
         self._ready = []
 
     def _take_free_slots(self) -> list[Prepared]:
@@ -129,14 +139,13 @@ class ToolBatch:
             self.answer = result.text if result.ok else None
 
 
-async def _result(perform: Perform, prepared: Prepared) -> ToolResult | Pause:
-    return await perform(prepared)
-
-
 async def _abandon(running: Iterable[asyncio.Task[ToolResult | Pause]]) -> None:
     """Cancel what still runs; whatever it returns later is dropped (T23)."""
     tasks = list(running)
     for task in tasks:
         task.cancel()
     if tasks:
-        await asyncio.wait(tasks, timeout=_GIVE_UP_SECS)
+        ended, _ = await asyncio.wait(tasks, timeout=_GIVE_UP_SECS)
+        for task in ended:
+            if not task.cancelled():
+                task.exception()  # nobody else will look at it
