@@ -169,6 +169,19 @@ def test_the_report_is_found_again_in_another_process(agentflow: Kit) -> None:
     assert len(of_purpose(agentflow.requests, "summary")) == 1
 
 
+@pytest.mark.parametrize("restart", [False, True], ids=["warm", "cold"])
+def test_the_held_calls_own_report_counts_on_the_new_branch(agentflow: Kit, restart: bool) -> None:
+    """X5, X19: the call was requested on the branch that was left, and answered on the new one."""
+    agentflow.agent(replies=reporting(4000, 2990, 10), context=over(3000))
+    agentflow.send(f"one {FILLER}")
+    agentflow.send(f"two {FILLER}")
+    if restart:
+        agentflow.restart()
+    agentflow.send("t" * 40)
+    assert phases(agentflow) == ["full", "replaced", "full", "replaced"]
+    assert agentflow.events("context.limited")[1].data["tokens"] == 2990 + 12
+
+
 def test_the_report_of_another_branch_is_not_of_this_one(agentflow: Kit) -> None:
     """C6, X5."""
     agentflow.agent(replies=reporting(100, 190_000, 100), context=IDLE)
