@@ -30,7 +30,7 @@ if _typing.TYPE_CHECKING:
     from agentflow.events import Event
     from agentflow.models.protocol import ModelRequest
     from agentflow.models.scripted_model import ScriptedModel
-    from agentflow.once import run_turn
+    from agentflow.once import run_turn, with_runtime
     from agentflow.records.lint import validate_agent
     from agentflow.runtime import Runtime
     from agentflow.tools.context import FlowContext
@@ -47,7 +47,7 @@ _HOMES = {
     ),
     "agentflow.agent.schema": ("agent_schema",),
     "agentflow.events": ("Event",),
-    "agentflow.once": ("run_turn",),
+    "agentflow.once": ("run_turn", "with_runtime"),
     "agentflow.models.protocol": ("ModelRequest",),
     "agentflow.models.scripted_model": ("ScriptedModel",),
     "agentflow.records.lint": ("validate_agent",),
@@ -86,6 +86,7 @@ __all__ = [
     "flow",
     "run_turn",
     "validate_agent",
+    "with_runtime",
 ]
 
 

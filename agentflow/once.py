@@ -1,14 +1,55 @@
-"""One turn from synchronous code."""
+"""The engine from synchronous code: a runtime for one piece of work, and one turn."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
 
 from agentflow import clock
 from agentflow.runtime import Runtime
 from agentflow.turn.result import TurnResult
+
+T = TypeVar("T")
+
+_GIVE_UP_SECS = 1.0
+
+
+def with_runtime(
+    work: Callable[[Runtime], Awaitable[T]],
+    project: str | Path = ".",
+    *,
+    db: str | None = None,
+    serve_queues: bool = True,
+) -> T:
+    """Open a project, do the work, close it, and return what the work returned.
+
+    A flow that refuses to be cancelled does not hold the caller for longer than a second. Raises what
+    `Runtime.open` and the work raise.
+    """
+
+    async def opened() -> T:
+        async with Runtime.open(project, db=db, serve_queues=serve_queues) as runtime:
+            return await work(runtime)
+
+    runner = asyncio.Runner()
+    try:
+        return runner.run(opened())
+    finally:
+        loop = runner.get_loop()
+        if loop.run_until_complete(_tasks_end()):
+            runner.close()
+        else:
+            loop.set_exception_handler(lambda *_: None)
+
+
+async def _tasks_end() -> bool:
+    """Cancel whatever still runs; whether it took the hint."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    return not tasks or not (await asyncio.wait(tasks, timeout=_GIVE_UP_SECS))[1]
 
 
 def run_turn(
@@ -16,7 +57,7 @@ def run_turn(
     text: str,
     *,
     session: str | None = None,
-    project: str = ".",
+    project: str | Path = ".",
     db: str | None = None,
     inputs: Mapping[str, Any] | None = None,
     limits: Mapping[str, Any] | None = None,
@@ -25,9 +66,7 @@ def run_turn(
 
     Without `session` the turn has a session of its own. Raises what `Runtime.submit` raises.
     """
-
-    async def turn() -> TurnResult:
-        async with Runtime.open(project, db=db) as runtime:
-            return await runtime.run(session or clock.uuid7(), agent, text, inputs=inputs, limits=limits)
-
-    return asyncio.run(turn())
+    session_id = session or clock.uuid7()
+    return with_runtime(
+        lambda runtime: runtime.run(session_id, agent, text, inputs=inputs, limits=limits), project, db=db
+    )

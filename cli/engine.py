@@ -11,8 +11,6 @@ import click
 if TYPE_CHECKING:
     from agentflow import Runtime
 
-_GIVE_UP_SECS = 1.0
-
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -37,31 +35,7 @@ def place(project: Path, db: str | None) -> tuple[str, ...]:
 
 
 def with_runtime(project: Path, db: str | None, work: Callable[[Runtime], Awaitable[T]]) -> T:
-    """Opens the project, does the work and closes it again."""
-    import asyncio
+    """Opens the project, does the work and closes it again; queues of other requests are left alone."""
+    from agentflow import with_runtime
 
-    from agentflow import Runtime
-
-    async def opened() -> T:
-        async with Runtime.open(project, db=db, serve_queues=False) as runtime:
-            return await work(runtime)
-
-    runner = asyncio.Runner()
-    try:
-        return runner.run(opened())
-    finally:
-        loop = runner.get_loop()
-        if loop.run_until_complete(_tasks_end()):
-            runner.close()
-        else:  # a flow that refuses to be cancelled must not hold the process; it dies with it
-            loop.set_exception_handler(lambda *_: None)
-
-
-async def _tasks_end() -> bool:
-    """Cancels whatever still runs; whether it took the hint."""
-    import asyncio
-
-    tasks = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in tasks:
-        task.cancel()
-    return not tasks or not (await asyncio.wait(tasks, timeout=_GIVE_UP_SECS))[1]
+    return with_runtime(work, project, db=db, serve_queues=False)

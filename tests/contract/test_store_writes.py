@@ -165,7 +165,7 @@ def test_a_writer_learns_from_its_commit_that_it_was_asked_to_stop(book: Book) -
             lambda tx: tx.execute("UPDATE session SET stop_turn = ? WHERE key = ?", turn.id, turn.key)
         )
         assert (await book.append(turn, [])).stop_turn == turn.id
-        assert await book.store.stops([turn.key]) == [turn.id]
+        assert await book.store.stops([turn.key]) == [(turn.key, turn.id)]
         await book.end(turn, ended(turn))
         assert await book.store.stops([turn.key]) == []
 

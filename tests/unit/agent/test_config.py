@@ -87,7 +87,7 @@ def test_the_same_tool_twice_is_an_error(tmp_path: Path) -> None:
         ("settings: {lean_histroy: true}", "settings.lean_histroy: unknown key, did you mean 'lean_history'?"),
         ("settings: {prompt: x}", "settings.prompt: unknown key here; 'prompt' belongs at the top level"),
         ("prompt: {tools: [query]}", "prompt: must be a text, not a mapping; 'tools' belongs at the top level"),
-        ("worker: w.py", "worker: unknown key; known here: version, name,"),
+        ("zebra: w.py", "zebra: unknown key; known here: version, name,"),
         ("tools: [{flow: a, nam: b}]", "tools[0].nam: unknown key, did you mean 'name'?"),
         ("interfaces: {model: {model: a, modle: b}}", "interfaces.model.modle: unknown key, did you mean 'model'?"),
     ],
