@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from typing import Any
 
 from agentflow import Event, ModelRequest
@@ -32,18 +33,26 @@ def call(name: str, **arguments: Any) -> dict[str, Any]:
     return {"name": name, "arguments": arguments}
 
 
-def rows(db: str, query: str) -> list[tuple[Any, ...]]:
-    """Rows of the test's database, SQLite or Postgres."""
+Select = Callable[[str], list[tuple[Any, ...]]]
+
+
+@contextmanager
+def reading(db: str) -> Iterator[Select]:
+    """A connection to the test's database, SQLite or Postgres."""
     if db.startswith("sqlite:///"):
-        connection = sqlite3.connect(db.removeprefix("sqlite:///"))
-        try:
-            return connection.execute(query).fetchall()
-        finally:
-            connection.close()
+        with closing(sqlite3.connect(db.removeprefix("sqlite:///").partition("?")[0])) as file:
+            yield lambda query: file.execute(query).fetchall()
+        return
     import psycopg
 
     with psycopg.connect(db.replace("postgresql+psycopg://", "postgresql://")) as server:
-        return server.execute(query).fetchall()
+        yield lambda query: server.execute(query).fetchall()  # type: ignore[call-overload]
+
+
+def rows(db: str, query: str) -> list[tuple[Any, ...]]:
+    """Rows of the test's database."""
+    with reading(db) as select:
+        return select(query)
 
 
 class Gate:
