@@ -1,0 +1,46 @@
+"""`Runtime.explain`: the next request, without a call."""
+
+from __future__ import annotations
+
+from agentflow.testing import Kit
+from tests.scenarios.support import call
+
+
+def double(n: int) -> int:
+    """Double a number."""
+    return 2 * n
+
+
+def test_it_is_exactly_what_the_next_request_begins_with(agentflow: Kit) -> None:
+    agentflow.agent(
+        tools=[double], replies=[{"text": "Let me see.", "tool_calls": [call("double", n=2)]}, {"text": "4"}]
+    )
+    agentflow.send("Double 2")
+    before = agentflow.events()
+    explained = agentflow.run(agentflow.runtime.explain("test", "s-1"))
+    assert agentflow.events() == before
+    assert len(agentflow.requests) == 2
+    agentflow.script([{"text": "ok"}])
+    agentflow.send("next")
+    sent = agentflow.requests[-1]
+    assert [*explained["messages"], {"role": "user", "content": "next"}] == list(sent.messages)
+    assert explained["tools"] == list(sent.tools)
+
+
+def test_the_parts_add_up(agentflow: Kit) -> None:
+    agentflow.agent(tools=[double], prompt="x" * 40)
+    explained = agentflow.run(agentflow.runtime.explain("test"))
+    sizes = {section["name"]: section["chars"] for section in explained["sections"]}
+    assert sizes["system prompt"] == 40
+    assert sizes["history"] == 0
+    assert sum(sizes.values()) == explained["chars"]
+    assert explained["tokens"] == -(-explained["chars"] // 4)
+    assert explained["session_id"] is None
+
+
+def test_a_question_that_waits_is_no_reason_to_fail(agentflow: Kit) -> None:
+    question = {"questions": [{"header": "Plan", "question": "Which?"}]}
+    agentflow.agent(replies=[{"tool_calls": [call("ask_user", **question)]}])
+    agentflow.send("hi")
+    explained = agentflow.run(agentflow.runtime.explain("test", "s-1"))
+    assert [message["role"] for message in explained["messages"]] == ["system", "user"]
