@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentflow import InvalidInput, Receipt
+from agentflow import InvalidInput, Receipt, Runtime, ScriptedModel
 from agentflow.testing import Kit
 from tests.scenarios.support import Gate, call
 
@@ -141,15 +141,14 @@ def test_draining_picks_up_queues_that_were_left_behind(agentflow: Kit) -> None:
     waiting = [agentflow.submit(message(text, queue=True)) for text in "AB"]
     agentflow.kill()
     agentflow.reopen()
-    echo(agentflow)
+    model = ScriptedModel([{"text": "one"}, {"text": "two"}], name="scripted/test")
 
     async def drained() -> list[str | None]:
-        async with agentflow.runtime as runtime:
-            runtime._drains = True
-            await runtime.__aenter__()
+        opened = Runtime.open(agentflow.project, db=agentflow._db, drain=True, open_model=lambda *_: model)
+        async with opened as runtime:
             return [(await runtime.result("s-1", receipt.turn_id)).answer for receipt in waiting]
 
-    assert agentflow.run(drained()) == ["to A", "to B"]
+    assert agentflow.run(drained()) == ["one", "two"]
 
 
 def test_a_closing_runtime_leaves_the_queue_intact(agentflow: Kit) -> None:
