@@ -13,8 +13,7 @@ from agentflow import ModelRequest, Runtime, ScriptedModel
 from tests.scenarios.crash import project as agents
 from tests.scenarios.crash.conftest import Dies
 from tests.scenarios.crash.program import KINDS
-from tests.scenarios.invariants import check_once, check_session, check_wire, everything, logged
-
+from tests.scenarios.invariants import check_once, check_session, check_wire, everything
 
 HANGS_SECS = 30
 
