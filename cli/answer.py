@@ -9,7 +9,7 @@ import click
 
 from .engine import engine_options, place, with_runtime
 from .output import Output
-from .stdin import turn_text
+from .stdin import one_text, turn_text
 from .views import Answer, view_of
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ Choices = dict[str, list[str]]
 
 @click.command("answer", short_help="Answer a session's pending question.")
 @click.argument("session")
-@click.argument("text", required=False)
+@click.argument("text", metavar="[TEXT]", nargs=-1, callback=one_text)
 @click.option("--choice", "choices", metavar="HEADER=LABEL", multiple=True, help="An answer by header; repeatable.")
 @click.option("--json", "form", flag_value="json", help="Print the result as one JSON object.")
 @click.option("--jsonl", "form", flag_value="jsonl", help="Print the events as JSON lines, the result last.")

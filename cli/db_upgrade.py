@@ -13,7 +13,7 @@ from .output import note
 @click.command("upgrade", short_help="Bring the database to this version's tables.")
 @engine_options
 def command(project: Path, db: str | None) -> None:
-    """Bring the database to this version's tables. An older SQLite file is upgraded when it is opened, too (R1)."""
+    """Bring the database to this version's tables. An older SQLite file is upgraded when it is opened, too."""
     from agentflow import Runtime
 
     before, after = Runtime.upgrade(project, db=db)

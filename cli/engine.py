@@ -20,7 +20,9 @@ project_option = click.option(
     default=Path("."),
     help="Folder of the project.  [default: the current one]",
 )
-_db_option = click.option("--db", metavar="URL", help="Database of the sessions, a file or a URL.")
+_db_option = click.option(
+    "--db", metavar="URL", help="Database of the sessions, a file or a URL.  [default: the project's]"
+)
 
 
 def engine_options(command: F) -> F:

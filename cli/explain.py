@@ -28,7 +28,7 @@ def command(
     project: Path,
     db: str | None,
 ) -> None:
-    """Print what AGENT's model would read next: the sizes of its parts, then each message."""
+    """Print what AGENT's model would read next: the sizes of its parts, how room would be made, then each message."""
     given = dict(pair(value) for value in inputs)
     found = with_runtime(project, db, lambda runtime: runtime.explain(agent, session, inputs=given))
     if as_json:

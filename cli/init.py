@@ -14,7 +14,9 @@ from .project_template import AGENT, FILES
 @click.argument("folder", metavar="[DIR]", type=click.Path(file_okay=False, path_type=Path), default=Path("."))
 @click.pass_obj
 def command(output: Output, folder: Path) -> None:
-    """Write a small project into DIR (the current folder): an agent, its script and a flow. Overwrites nothing."""
+    """Write a small project into DIR (the current folder): an agent, its script, a flow and a test.
+
+    Overwrites nothing."""
     present = [name for name in FILES if (folder / name).exists()]
     if present:
         raise click.UsageError(f"{folder / present[0]} exists already, nothing was written")

@@ -31,7 +31,7 @@ class LazyGroup(click.Group):
 
     def __init__(self, name: str, *, table: Mapping[str, str], help: str) -> None:
         commands = cast(MutableMapping[str, click.Command], _Commands(table))
-        super().__init__(name, commands, help=help)
+        super().__init__(name, commands, help=help, context_settings={"help_option_names": ["-h", "--help"]})
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)

@@ -27,6 +27,12 @@ COMMANDS = {
     "db": ".db",
 }
 
+# error code -> what helps whoever is in another folder than they think
+HINTS = {
+    "agent_not_found": "agents are looked for in agents/ of the current folder; --project names another one",
+    "session_not_found": "`agentflow sessions ls` lists the sessions here; --project and --db name other places",
+}
+
 
 def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
@@ -84,5 +90,7 @@ def _invoke(args: Sequence[str], output: Output) -> int:
         if not isinstance(error, AgentflowError):
             raise
         note(f"error ({error.code}): {error}")
+        if error.code in HINTS:
+            note(HINTS[error.code])
         return of_error(error.code)
     return result if isinstance(result, int) else Exit.DONE

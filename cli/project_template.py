@@ -1,4 +1,4 @@
-"""The small project that `agentflow init` writes: one agent, its script and one flow."""
+"""The small project that `agentflow init` writes: one agent, its script, one flow and a test."""
 
 from __future__ import annotations
 
@@ -39,5 +39,23 @@ def word_count(text: str) -> int:
         text: The text, as the user gave it.
     """
     return len(text.split())
+''',
+    f"tests/test_{AGENT}.py": '''\
+"""Tests of the agents. `pytest` runs them without a network or a key, and time stands still."""
+
+from pathlib import Path
+
+from agentflow.testing import Kit
+
+PROJECT = Path(__file__).parent.parent
+
+
+def test_the_guide_counts_the_words(agentflow: Kit) -> None:
+    agentflow.load(PROJECT, "guide")
+    agentflow.script([
+        {"tool_calls": [{"name": "word_count", "arguments": {"text": "one two three"}}]},
+        {"text": "It has {{ last_tool }} words."},
+    ])  # the replies of the model, in place of a real one
+    assert agentflow.send("How long is: one two three?").answer == "It has 3 words."
 ''',
 }

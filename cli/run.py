@@ -8,13 +8,13 @@ import click
 
 from .engine import engine_options, place, with_runtime
 from .output import Output
-from .stdin import turn_text
+from .stdin import one_text, turn_text
 from .views import view_of
 
 
 @click.command("run", short_help="Run one turn of an agent.")
 @click.argument("agent")
-@click.argument("text", required=False)
+@click.argument("text", metavar="[TEXT]", nargs=-1, callback=one_text)
 @click.option("-s", "--session", metavar="ID", help="Session to continue, or to start under this id.")
 @click.option("-c", "--continue", "resume", is_flag=True, help="Continue the agent's newest session.")
 @click.option("--fork", metavar="MSG_ID", help="Branch: TEXT follows this message of the session.")
@@ -23,7 +23,9 @@ from .views import view_of
 @click.option("--input", "inputs", metavar="KEY=VALUE", multiple=True, help="An input the agent declares; repeatable.")
 @click.option("--json", "form", flag_value="json", help="Print the result as one JSON object.")
 @click.option("--jsonl", "form", flag_value="jsonl", help="Print the events as JSON lines, the result last.")
-@click.option("--max-iterations", type=click.IntRange(min=0), help="Model calls in this turn; 0 for no limit.")
+@click.option(
+    "--max-iterations", metavar="N", type=click.IntRange(min=0), help="Model calls in this turn; 0 for no limit."
+)
 @click.option("--max-cost", metavar="USD", type=click.FloatRange(min=0), help="Cost of this turn; 0 for no limit.")
 @click.option("--timeout", metavar="SECONDS", type=click.FloatRange(min=0), help="Time for this turn; 0 for no limit.")
 @engine_options

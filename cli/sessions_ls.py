@@ -8,14 +8,14 @@ from typing import Any
 import click
 
 from .engine import engine_options, with_runtime
-from .output import Output
+from .output import Output, note
 
 COLUMNS = ("SESSION", "AGENT", "STATE", "TURNS", "UPDATED", "TITLE")
 
 
 @click.command("ls", short_help="List sessions, the most recently used first.")
 @click.option("--agent", metavar="NAME", help="Only this agent's.")
-@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="At most so many.")
+@click.option("--limit", metavar="N", type=click.IntRange(min=1), default=50, help="At most so many.  [default: 50]")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
 @engine_options
 @click.pass_obj
@@ -24,8 +24,10 @@ def command(output: Output, agent: str | None, limit: int, as_json: bool, projec
     found = with_runtime(project, db, lambda runtime: runtime.sessions(agent=agent, limit=limit))
     if as_json:
         output.json(found, indent=2)
-    else:
-        output.write(_table([COLUMNS, *map(_row, found)]))
+        return
+    output.write(_table([COLUMNS, *map(_row, found)]))
+    if not found:
+        note("there are no sessions here yet; --project and --db name other places")
 
 
 def _row(session: dict[str, Any]) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.argument("sessions", metavar="SESSION...", nargs=-1, required=True)
 @engine_options
 def command(sessions: tuple[str, ...], project: Path, db: str | None) -> None:
-    """Delete each SESSION with everything that belongs to it; a running one is refused (R12)."""
+    """Delete each SESSION with everything that belongs to it; a running one is refused."""
 
     async def delete(runtime: Runtime) -> None:
         for session in sessions:

@@ -5,9 +5,18 @@ from __future__ import annotations
 import select
 import sys
 
+import click
+
 from .output import note
 
 GRACE_SECS = 5  # how long a text waits for the first byte of a standard input that may never speak
+
+
+def one_text(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> str | None:
+    """The callback of an argument TEXT, which the shell has split when its quotes were forgotten."""
+    if len(words) > 1:
+        raise click.UsageError("TEXT is one argument: put it into quotes")
+    return words[0] if words else None
 
 
 def turn_text(argument: str | None) -> str:

@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 
 @click.command("submit", short_help="Submit a client input as JSON, and run its turn.")
 @click.argument("session")
-@click.option("--input", "file", type=click.File("r", encoding="utf-8"), required=True, help="A file, or - .")
+@click.option(
+    "--input",
+    "file",
+    type=click.File("r", encoding="utf-8"),
+    required=True,
+    metavar="FILE",
+    help="A file, or - for standard input.",
+)
 @click.option("--json", "form", flag_value="json", help="Print the result as one JSON object.")
 @click.option("--jsonl", "form", flag_value="jsonl", help="Print the events as JSON lines, the result last.")
 @engine_options

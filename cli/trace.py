@@ -18,7 +18,10 @@ from .waterfall import waterfall
 @engine_options
 @click.pass_obj
 def command(output: Output, session: str, turn: int | None, as_json: bool, project: Path, db: str | None) -> None:
-    """Show a turn of SESSION: model calls with tokens and cost, tools, questions, plan and todos, with their times."""
+    """Show a turn of SESSION as an indented list with times.
+
+    It has model calls with tokens and cost, tools, hooks, sub-agents, questions, compactions, plan and todos.
+    """
     found = with_runtime(project, db, lambda runtime: runtime.trace(session, turn))
     if as_json:
         output.json(found, indent=2)

@@ -18,7 +18,7 @@ from .output import Output, note
 def command(output: Output, paths: tuple[str, ...], project: Path) -> int:
     """Check each PATH: an agent.yaml, its folder, a project's folder, or an agent's name.
 
-    Without PATH the agents of the project are checked. Errors give exit code 2, warnings do not (A4).
+    Without PATH the agents of the project are checked. Errors give exit code 2, warnings do not.
     """
     from agentflow import validate_agent
 

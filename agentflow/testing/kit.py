@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import shutil
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
@@ -18,6 +19,8 @@ from agentflow.testing.scripts import Replies, Scripts
 T = TypeVar("T")
 
 SESSION = "s-1"
+
+_LOADED = ("agents", "workflows", "agentflow.yaml")
 
 
 class Frozen(Protocol):
@@ -93,9 +96,30 @@ class Kit:
         path.write_text(json.dumps(written, ensure_ascii=False, indent=2), encoding="utf-8")
         return path
 
+    def load(self, project: str | Path, agent: str) -> Path:
+        """Put an agent of a project under test as its files are; new sessions are this agent's from now on.
+
+        The project's agents, workflows and agentflow.yaml are copied. `script` gives the agent replies in place of
+        the model its file names. Returns the copy of its file.
+        """
+        for name in _LOADED:
+            source, copy = Path(project) / name, self.project / name
+            if source.is_dir():
+                shutil.copytree(source, copy, dirs_exist_ok=True)
+            elif source.is_file():
+                shutil.copyfile(source, copy)
+        self._agent = agent
+        self.restart()
+        return self.project / "agents" / agent / "agent.yaml"
+
     def script(self, replies: Replies, *, agent: str | None = None) -> None:
         """From now on the agent's model answers with these; what an earlier script still had counts as left over."""
-        self._models[self.project / "agents" / (agent or self._agent)].add(replies)
+        name = agent or self._agent
+        folder = self.project / "agents" / name
+        if folder not in self._models:
+            self._models[folder] = Scripts(f"scripted/{name}", self.requests)
+            self.restart()
+        self._models[folder].add(replies)
 
     def _tool(self, tool: Callable[..., Any] | str | Mapping[str, Any]) -> Any:
         if isinstance(tool, Mapping):

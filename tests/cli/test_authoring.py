@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 import agentflow as package
+from cli import main
 from cli.project_template import FILES
 from tests.cli.conftest import Command
 
@@ -83,6 +87,23 @@ def test_the_schema_is_a_json_schema(agentflow: Command) -> None:
 
 def test_the_version_is_the_package_s(agentflow: Command) -> None:
     assert agentflow("--version").out == f"agentflow {package.__version__}\n"
+
+
+def _commands(group: click.Group) -> Iterator[click.Command]:
+    for command in group.commands.values():
+        yield command
+        if isinstance(command, click.Group):
+            yield from _commands(command)
+
+
+def test_every_command_and_option_says_what_it_does_without_our_rule_numbers() -> None:
+    commands = list(_commands(main.group))
+    assert len(commands) >= 18
+    for command in commands:
+        options = [each for each in command.params if isinstance(each, click.Option)]
+        texts = [command.help, command.get_short_help_str(), *(option.help for option in options)]
+        assert all(texts), command.name
+        assert not [text for text in texts if re.search(r"\([A-Z]\d+\)", text or "")], command.name
 
 
 def test_an_unknown_command_is_a_usage_error(agentflow: Command) -> None:

@@ -23,7 +23,9 @@ def test_sessions_are_listed_the_newest_first(agentflow: Command) -> None:
 
 def test_an_empty_list_is_a_list(agentflow: Command) -> None:
     assert json.loads(agentflow("sessions", "ls", "--json").out) == []
-    assert len(agentflow("sessions", "ls").out.splitlines()) == 1
+    listed = agentflow("sessions", "ls")
+    assert len(listed.out.splitlines()) == 1
+    assert "no sessions here yet" in listed.err
 
 
 def test_a_transcript_shows_who_said_what(agentflow: Command) -> None:

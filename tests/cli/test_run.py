@@ -71,10 +71,17 @@ def test_a_turn_without_text_is_a_usage_error(agentflow: Command) -> None:
     assert "TEXT" in done.err
 
 
-def test_an_agent_that_is_not_there_gives_3(agentflow: Command) -> None:
+def test_a_text_without_its_quotes_is_told_so(agentflow: Command) -> None:
+    done = agentflow("run", "echo", "How", "are", "you?")
+    assert (done.code, done.out) == (2, "")
+    assert "put it into quotes" in done.err
+
+
+def test_an_agent_that_is_not_there_gives_3_and_where_agents_are_looked_for(agentflow: Command) -> None:
     done = agentflow("run", "nobody", "Hello")
     assert (done.code, done.out) == (3, "")
     assert "agent_not_found" in done.err
+    assert "--project" in done.err
 
 
 def test_a_failed_turn_gives_1_and_one_line_that_says_why(agentflow: Command) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from pathlib import Path
 
 import pytest
 
@@ -74,6 +75,23 @@ def test_a_new_script_replaces_the_old_one(agentflow: Kit) -> None:
     assert agentflow.send("hi").answer == "old"
     agentflow.script([{"text": "new"}])
     assert agentflow.send("hi").answer == "new"
+
+
+def test_an_agent_of_a_project_is_loaded_as_its_files_are(agentflow: Kit, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    (mine / "agents" / "greeter").mkdir(parents=True)
+    (mine / "workflows").mkdir()
+    (mine / "workflows" / "greeting.py").write_text(
+        'def greet(name: str) -> str:\n    """Greet."""\n    return name * 2\n'
+    )
+    (mine / "agents" / "greeter" / "agent.yaml").write_text(
+        "version: 1\nname: greeter\nmodel: openai/gpt-4o\nprompt: Greet people.\ntools: [greet]\n"
+    )
+    agentflow.load(mine, "greeter")
+    agentflow.script(GREETS)
+    assert agentflow.send("Greet Ann.").answer == "AnnAnn"
+    assert agentflow.requests[0].messages[0] == {"role": "system", "content": "Greet people."}
+    assert not (mine / "agentflow.db").exists()
 
 
 def test_leftovers_are_counted_by_agent(agentflow: Kit) -> None:
