@@ -16,6 +16,7 @@ from agentflow.store.rows import dumps
 from agentflow.turn.decisions import Pause
 from agentflow.turn.execution import Execution
 from agentflow.turn.machine import Trigger
+from agentflow.turn.staged_answer import replace_answer, staged_answer
 from agentflow.turn.stop import Reason
 
 _INTERRUPTIONS = {
@@ -80,6 +81,8 @@ def fail(execution: Execution, error: AgentflowError, limit: str | None, new_id:
     """Close what is open and keep what was shown as the answer (T12)."""
     why = f"the turn failed ({error.code})."
     answer_id, answer = _close(execution, error, why, None, new_id, always=False)
+    if (staged := staged_answer(execution)) is not None:
+        answer_id, answer = staged.id, text_of(staged.content)
     return Ending(Trigger.FAIL, ExecutionStatus.ERROR, answer_id, answer, limit, error)
 
 
@@ -87,24 +90,32 @@ def interrupt(execution: Execution, reason: Reason, new_id: NewId) -> Ending:
     """Close what is open; a stop is no error and keeps its marker even without text (T24)."""
     why, marker = _INTERRUPTIONS[reason]
     error = AgentflowError(f"The call was given up: {why}")
-    answer_id, answer = _close(execution, error, why, marker, new_id, always=reason == "stop")
+    staged = staged_answer(execution)
+    answer_id, answer = _close(execution, error, why, marker, new_id, always=reason == "stop" and staged is None)
+    if staged is not None:
+        answer_id, answer = staged.id, text_of(staged.content)
+        replace_answer(execution, f"{answer}\n{marker}")
     return Ending(Trigger.STOP, ExecutionStatus.ABORTED, answer_id, answer)
 
 
-def close_child(child: Execution, reason: str, new_id: NewId) -> None:
-    """Close what a sub-agent's failed run left open, its own sub-agents included."""
-    _close(child, AgentflowError(reason), f"the sub-agent failed: {reason}.", None, new_id, always=False)
+def close_child(child: Execution, reason: str, new_id: NewId) -> str | None:
+    """Close what a sub-agent's failed run left open, its own sub-agents included; what it was saying just then."""
+    _, shown = _close(child, AgentflowError(reason), f"the sub-agent failed: {reason}.", None, new_id, always=False)
+    return shown
 
 
 def _close(
     execution: Execution, error: AgentflowError, why: str, marker: str | None, new_id: NewId, *, always: bool
 ) -> tuple[str | None, str | None]:
     stream, seen = execution.open_stream, ""
+    if execution.waiting_call is not None:
+        execution.call_given_up(execution.waiting_call, error)
     if stream is not None:
         seen = execution.reply_failed(error, "errored" if isinstance(error, ModelError) else "aborted")
     for child in execution.children:
         if child.status is ExecutionStatus.RUNNING:
-            _close(child, error, why, marker, new_id, always=False)
+            _, shown = _close(child, error, why, marker, new_id, always=False)
+            seen = shown if child.heard and shown is not None else seen
             child.ended(ExecutionStatus.ABORTED)
             execution.adopt(child)
     closing = close(tuple(execution.open_calls.values()), seen, why, marker=marker, always=always)

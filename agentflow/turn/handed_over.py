@@ -6,53 +6,65 @@ answer, and its result becomes that of the open `delegate` call one run further 
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 
+from agentflow.conversation.history import History
 from agentflow.conversation.repair import OpenCall
-from agentflow.message import ToolCall, ToolCallStatus
+from agentflow.errors import AgentflowError, InvalidConfig, StaleOwner, StoreError
+from agentflow.message import ExecutionStatus, ToolCall, ToolCallStatus
 from agentflow.store.turn_records import RunRecord
-from agentflow.tools.builtin import DELEGATE
-from agentflow.tools.calls import finalize
-from agentflow.tools.results import ToolResult
-from agentflow.turn.decisions import Pause
+from agentflow.tools.calls import Prepared, finalize, prepare
+from agentflow.tools.results import ToolResult, refused
+from agentflow.turn.ask_user import refused_limit
+from agentflow.turn.decisions import Finish, Pause
+from agentflow.turn.ending import close_child
 from agentflow.turn.execution import Execution
 from agentflow.turn.loop import Ended, Loop
 from agentflow.turn.planner import take_back
-from agentflow.turn.subagents import finish_run, handed_over_with, open_run
+from agentflow.turn.subagents import end_run, finish_run, handed_over_with, open_run
 from agentflow.turn.surroundings import Surroundings
 
 
-async def go_on(turn: Surroundings, main: Execution) -> Ended:
-    """Take up the turn where a sub-agent asked; what ends the main execution in the end."""
+async def go_on(turn: Surroundings, main: Execution) -> tuple[Loop, Ended]:
+    """Take up the turn where a sub-agent asked; the main execution's loop, and what ends it in the end."""
     runs = {record.number: record for record in await turn.store.runs(turn.claimed.key, turn.claimed.turn)}
     chain = [runs[turn.claimed.asking]]
     while chain[0].parent != main.number:
         chain.insert(0, runs[chain[0].parent or 0])
-    return await _outer(turn, main, chain)
+    return Loop(turn, main), await _outer(turn, main, chain)
 
 
 async def _outer(turn: Surroundings, run: Execution, chain: Sequence[RunRecord]) -> Ended:
     """A run whose open call is answered by the first of the chain."""
-    result = await _below(turn, run, chain)
+    held, call = run.held, _open(run, chain[0])
+    result = await _below(turn, run, call, chain)
+    turn.interrupt.check()
     if isinstance(result, Pause):
         return result
-    held, call_id = run.held, chain[0].parent_call_id or ""
-    if held is None:
-        raise LookupError(f"execution {run.number} waits for no call")
-    call = _call(run, call_id)
-    run.open_calls[call_id] = OpenCall(run.number, call_id, call.name, ToolCallStatus.STARTED)
-    recorded = run.call_finished(call_id, turn.new_id(), finalize(result, run.agent.tools[DELEGATE]), None)
+    loop, prepared = Loop(turn, run), prepare(call, run.agent.tools)
+    if isinstance(prepared, Prepared):
+        result = finalize(await loop.after_tool(prepared, result), prepared.tool)
+    recorded = run.call_finished(call.id, turn.new_id(), result, None)
     answer = result.text if result.ok else None
-    return await Loop(turn, run).go_on(held.message, [*held.results, recorded], answer)
+    return await loop.go_on(held.message, [*held.results, recorded], answer) if held is not None else Finish()
 
 
-async def _below(turn: Surroundings, parent: Execution, chain: Sequence[RunRecord]) -> ToolResult | Pause:
+async def _below(
+    turn: Surroundings, parent: Execution, call: ToolCall, chain: Sequence[RunRecord]
+) -> ToolResult | Pause:
     record, *inner = chain
-    call = _call(parent, record.parent_call_id or "")
     asked = json.loads(call.arguments)
-    agent = turn.load_agent(parent.agent.sub_agents[asked["agent"]])
-    run = open_run(turn, parent, agent, record.number)
+    try:
+        reference = parent.agent.sub_agents.get(record.agent)
+        if reference is None:
+            raise InvalidConfig(f"'{parent.agent.config.name}' does not list it under sub_agents any more")
+        run = open_run(turn, parent, turn.load_agent(reference), record.number)
+    except (StaleOwner, StoreError):
+        raise
+    except AgentflowError as error:
+        return await _given_up(turn, parent, chain, error)
     run.step_texts.append(handed_over_with(asked["message"]))
     await _take_up(turn, run)
     if inner:
@@ -60,7 +72,35 @@ async def _below(turn: Surroundings, parent: Execution, chain: Sequence[RunRecor
     call_id = turn.new_id()
     run.request_call(call_id)
     await run.commit()
-    return await finish_run(turn, run, lambda: Loop(turn, run).run(call_id))
+    return await finish_run(turn, run, lambda: Loop(turn, run).run(call_id, refused_limit(turn.claimed)))
+
+
+async def _given_up(
+    turn: Surroundings, parent: Execution, chain: Sequence[RunRecord], error: AgentflowError
+) -> ToolResult:
+    """The files have changed and a sub-agent cannot go on (A7): its run and those below it are closed."""
+    runs = [parent]
+    for number, record in enumerate(chain):
+        run = Execution(parent.journal, parent.agent, record.number, History(), runs[-1])
+        run.begin(asyncio.get_running_loop().time(), (), None)
+        runs[-1].children.append(run)
+        await _take_up(turn, run)
+        if number + 1 < len(chain):
+            _open(run, chain[number + 1])
+        runs.append(run)
+    close_child(runs[1], error.message, turn.new_id)
+    end_run(runs[1], ExecutionStatus.ERROR)
+    return refused(f"sub-agent '{chain[0].agent}' cannot go on: {error.message}", error.code)
+
+
+def _open(run: Execution, below: RunRecord) -> ToolCall:
+    """The call that waits for the run below, known as open from now on."""
+    held, call_id = run.held, below.parent_call_id or ""
+    for call in held.message.tool_calls if held is not None else ():
+        if call.id == call_id:
+            run.open_calls[call_id] = OpenCall(run.number, call_id, call.name, ToolCallStatus.STARTED)
+            return call
+    raise LookupError(f"execution {run.number} has no open call {call_id!r}")
 
 
 async def _take_up(turn: Surroundings, run: Execution) -> None:
@@ -70,11 +110,3 @@ async def _take_up(turn: Surroundings, run: Execution) -> None:
     run.report = await turn.store.report(turn.claimed.key, run.head, run.number)
     run.current.reserve(await turn.store.call_ids(turn.claimed.key, run.number))
     await take_back(turn, run)
-
-
-def _call(run: Execution, call_id: str) -> ToolCall:
-    held = run.held
-    for call in held.message.tool_calls if held is not None else ():
-        if call.id == call_id:
-            return call
-    raise LookupError(f"execution {run.number} has no open call {call_id!r}")

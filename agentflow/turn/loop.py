@@ -7,14 +7,12 @@ with the decision that ended it; what that means for the turn is for whoever sta
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agentflow import clock, events
 from agentflow.agent.config import Settings
-from agentflow.conversation.history import BuiltRequest, checked_wire
+from agentflow.conversation.history import BuiltRequest
 from agentflow.conversation.questions import check_questions
 from agentflow.errors import ModelError
 from agentflow.message import Message, ToolCall
@@ -23,7 +21,6 @@ from agentflow.models.protocol import ModelRequest
 from agentflow.store import rows
 from agentflow.tools import builtin
 from agentflow.tools.calls import Prepared, execute, prepare_with
-from agentflow.tools.context import FlowContext
 from agentflow.tools.materials import read
 from agentflow.tools.results import ToolResult, refused
 from agentflow.turn import open_calls, subagents, todos
@@ -39,6 +36,7 @@ from agentflow.turn.decisions import (
     after_results,
 )
 from agentflow.turn.execution import Execution
+from agentflow.turn.flow_context import flow_context
 from agentflow.turn.hooks import Hooks
 from agentflow.turn.loaded import LoadedAgent
 from agentflow.turn.model_call import OpenStream, stream_reply
@@ -145,7 +143,7 @@ class Loop:
         messages = built.messages
         if self._hooks.has("pre_model"):
             said = await self._hooks.call("pre_model", {"messages": messages})
-            messages = checked_wire(said["messages"]) if "messages" in said else messages
+            messages = said.get("messages", messages)
         request = ModelRequest(
             call_id, "main", messages, self._agent.schemas if with_tools else (), built.chars,
             self._journal.session_id, self._turn.claimed.turn,
@@ -227,7 +225,11 @@ class Loop:
                     return changed
                 prepared = changed
         result = await self._done(prepared)
-        if isinstance(result, ToolResult) and self._hooks.has("post_tool"):
+        return await self.after_tool(prepared, result) if isinstance(result, ToolResult) else result
+
+    async def after_tool(self, prepared: Prepared, result: ToolResult) -> ToolResult:
+        """The result of a call as its hooks leave it."""
+        if self._hooks.has("post_tool"):
             about = {"call": _call_payload(prepared), "ok": result.ok, "result": result.text}
             said = await self._hooks.call("post_tool", about)
             result = replace(result, text=said["result"]) if "result" in said else result
@@ -238,29 +240,13 @@ class Loop:
         if prepared.tool.handler == "worker":
             return await self._left_open(prepared)
         if prepared.tool.flow is not None:
-            return await execute(prepared, self._context(prepared.call))
+            return await execute(prepared, flow_context(self._turn, self._execution, prepared.call.id, {}))
         perform = _BUILTINS[prepared.tool.name]
         return await perform(self._turn, self._execution, prepared)
 
     async def _left_open(self, prepared: Prepared) -> ToolResult:
         """A call that is not run here waits for its result (C33)."""
         return await open_calls.settled(self._turn, self._execution, prepared)
-
-    def _context(self, call: ToolCall) -> FlowContext:
-        loop, journal = asyncio.get_running_loop(), self._journal
-
-        def emit(name: str, data: Mapping[str, Any]) -> None:
-            said = {"call_id": call.id, "name": name, "data": dict(data)}
-            event = events.Event(
-                journal.session_id, None, self._journal.turn_id, clock.instant(), events.FLOW_EMITTED, said
-            )
-            loop.call_soon_threadsafe(journal.feed.tell, event)
-
-        return FlowContext(
-            journal.session_id, self._journal.turn_id, self._agent.config.name, call.id, self._turn.claimed.inputs,
-            self._execution.vars,
-            self._turn.claimed.client, logging.getLogger(f"agentflow.agent.{self._agent.config.name}"), emit,
-        )  # fmt: skip
 
 
 def _call_payload(prepared: Prepared) -> dict[str, Any]:

@@ -5,9 +5,13 @@ They belong to the step, so they are the main agent's; sub-agents have the hooks
 
 from __future__ import annotations
 
+from agentflow.conversation.history import History, lean
 from agentflow.message import Message, text_of
+from agentflow.turn.decisions import Finish
 from agentflow.turn.execution import Execution
 from agentflow.turn.hooks import Blocked, HookError, Hooks
+from agentflow.turn.limits import reached
+from agentflow.turn.staged_answer import keep_shown, replace_answer, staged_answer
 from agentflow.turn.surroundings import Surroundings
 
 
@@ -16,30 +20,36 @@ async def start(turn: Surroundings, execution: Execution) -> None:
     hooks = Hooks(turn, execution)
     if not hooks.has("step_start"):
         return
-    said = await hooks.call("step_start", {"message": _asked(execution), "resumed": turn.claimed.resumed})
+    asked = await _asked(turn)
+    said = await hooks.call("step_start", {"message": asked, "resumed": turn.claimed.resumed})
     if "block" in said:
         raise Blocked(said["block"])
     execution.vars = said.get("vars", {})
     if "context" in said:
         execution.step_texts.append(said["context"])
     if "message" in said:
-        _replace_message(turn, execution, said["message"])
+        await _replace_message(turn, execution, said["message"])
     await execution.commit()
 
 
-async def end(turn: Surroundings, execution: Execution) -> str | None:
-    """Call `step_end`; another answer takes the place of the one just staged. The message to go on with, if any."""
-    hooks = Hooks(turn, execution)
-    last = execution.messages[-1] if execution.messages else None
-    if not hooks.has("step_end") or last is None or last.role != "assistant":
+async def end(turn: Surroundings, execution: Execution, finish: Finish) -> str | None:
+    """Call `step_end`; another answer takes the place of the one just staged. The message to go on with, if any.
+
+    A step that has used up a limit, continuations included, does not go on (T9).
+    """
+    hooks, answer = Hooks(turn, execution), staged_answer(execution)
+    if not hooks.has("step_end") or answer is None:
         return None
-    said = await hooks.call("step_end", {"answer": text_of(last.content), "continuations": execution.continuations})
+    text = text_of(answer.content)
+    await keep_shown(execution, answer, text)
+    said = await hooks.call("step_end", {"answer": text, "continuations": execution.continuations})
     if "answer" in said:
-        execution.replace_answer(said["answer"])
-    if execution.continuations >= execution.agent.config.settings.max_continuations:
+        replace_answer(execution, said["answer"])
+    settings = execution.agent.config.settings
+    if finish.limit is not None or execution.continuations >= settings.max_continuations:
         return None
     message: str | None = said.get("continue")
-    return message
+    return None if reached(settings, execution.spent, execution.usage) else message
 
 
 async def go_on(turn: Surroundings, execution: Execution, text: str) -> str:
@@ -54,22 +64,32 @@ async def go_on(turn: Surroundings, execution: Execution, text: str) -> str:
     return call_id
 
 
-def _asked(execution: Execution) -> str:
-    asked = next((each for each in reversed(execution.messages) if each.role in ("user", "tool")), None)
-    return "" if asked is None else text_of(asked.content)
+async def _asked(turn: Surroundings) -> str:
+    """What this step answers: the newest message it brings, or the path's when it brings none (C12)."""
+    asked = [message for message in turn.claimed.messages if message.role in ("user", "tool")]
+    if not asked:
+        path = await turn.store.path(turn.claimed.key, turn.claimed.head, lean_before=None)
+        asked = [entry.message for entry in path if entry.message.role == "user"]
+    return text_of(asked[-1].content) if asked else ""
 
 
-def _replace_message(turn: Surroundings, execution: Execution, text: str) -> None:
+async def _replace_message(turn: Surroundings, execution: Execution, text: str) -> None:
     """Record the other message beside the client's, which stays in the tree and is no longer read."""
     claimed = turn.claimed
-    if claimed.resumed or not claimed.messages or claimed.messages[-1].role != "user":
-        raise HookError("A step_start hook returned another user message, but this step has none to replace.")
-    replaced = claimed.messages[-1]
-    parent = next(entry.full["parent_id"] for entry in claimed.log if entry.ref == replaced.id)
-    place = claimed.previous_head
-    if len(claimed.messages) > 1 and claimed.head is not None:
-        place = claimed.head._replace(depth=claimed.head.depth - 1)
-    execution.fork_from(place, parent)
+    path = await turn.store.path(claimed.key, claimed.head, lean_before=None)
+    if claimed.resumed or not path or path[-1].message.role != "user":
+        raise HookError(
+            "A step_start hook returned another user message, but this step has none to replace: "
+            "it goes on with an answer or a result. Return a message only when `resumed` is false."
+        )
+    before = path[-2] if len(path) > 1 else None
+    execution.fork_from(before.place if before else None, before.message.id if before else None)
     message = Message(turn.new_id(), "user", text)
     execution.record(message)
-    execution.replace_last(message)
+    if execution.messages:
+        execution.replace_last(message)
+        return
+    earlier = [entry.message for entry in path[:-1]]
+    execution.earlier = History()
+    execution.earlier.extend(lean(earlier) if execution.agent.config.settings.lean_history else earlier)
+    execution.remember(message)

@@ -8,7 +8,8 @@ their calls and usage count in the turn.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from agentflow import clock
@@ -20,7 +21,9 @@ from agentflow.message import ExecutionStatus, Message, ToolCall, text_of
 from agentflow.store import rows
 from agentflow.text import preview
 from agentflow.tools.results import ToolResult, refused
+from agentflow.turn.ask_user import ask_about_limit
 from agentflow.turn.decisions import AskLimit, Fail, Finish, Pause
+from agentflow.turn.ending import close_child
 from agentflow.turn.execution import Execution
 from agentflow.turn.loaded import LoadedAgent
 from agentflow.turn.stop import Interrupted
@@ -30,6 +33,8 @@ Run = Callable[[Surroundings, Execution, str], Awaitable[Pause | AskLimit | Fini
 """`(turn, execution, id of the first model call) -> what ended the run`."""
 
 _PARTIAL_CHARS = 2000
+
+_log = logging.getLogger("agentflow.turn")
 
 
 async def task(
@@ -56,12 +61,12 @@ async def delegate(
 async def _call(
     turn: Surroundings, parent: Execution, call: ToolCall, name: str, message: Message, note: str | None, run: Run
 ) -> ToolResult | Pause:
-    allowed = parent.agent.config.settings.max_subagent_depth
-    if parent.depth >= allowed:
-        return refused(f"sub-agents may be {allowed} deep (max_subagent_depth), this call would be deeper", "refused")
+    if (too_deep := _too_deep(parent)) is not None:
+        return too_deep
+    heard = parent.heard and note is not None
     try:
         agent = turn.load_agent(parent.agent.sub_agents[name])
-        child = _begin(turn, parent, call, agent if note is not None else _without_questions(agent))
+        child = _begin(turn, parent, call, agent if heard else _without_questions(agent), heard=heard)
     except (StaleOwner, StoreError):
         raise
     except AgentflowError as error:
@@ -76,22 +81,36 @@ async def _call(
     return await finish_run(turn, child, lambda: run(turn, child, call_id))
 
 
-def open_run(turn: Surroundings, parent: Execution, agent: LoadedAgent, number: int) -> Execution:
+def _too_deep(parent: Execution) -> ToolResult | None:
+    """Each agent says how deep there may be sub-agents below it; the first that would be exceeded refuses (T35)."""
+    above: Execution | None = parent
+    while above is not None:
+        allowed = above.agent.config.settings.max_subagent_depth
+        if allowed and parent.depth + 1 - above.depth > allowed:
+            below = f"below '{above.agent.config.name}' sub-agents may be {allowed} deep (max_subagent_depth)"
+            return refused(f"{below}, this call would be deeper", "refused")
+        above = above.parent
+    return None
+
+
+def open_run(
+    turn: Surroundings, parent: Execution, agent: LoadedAgent, number: int, *, heard: bool = True
+) -> Execution:
     """A run of `agent` below `parent`, nothing staged. Raises `InvalidInput` for inputs it needs and nobody gave."""
     journal = parent.journal
     given = {name: value for name, value in turn.claimed.inputs.items() if name in agent.config.inputs}
     prompt = agent.render_prompt(check_inputs(agent.config.inputs, given), parent.vars, {"id": journal.session_id})
     child = Execution(journal, agent, number, History(), parent)
-    child.prompt = prompt
+    child.prompt, child.heard = prompt, heard
     child.known_blobs = parent.known_blobs
     child.begin(asyncio.get_running_loop().time(), (), None)
     parent.children.append(child)
     return child
 
 
-def _begin(turn: Surroundings, parent: Execution, call: ToolCall, agent: LoadedAgent) -> Execution:
+def _begin(turn: Surroundings, parent: Execution, call: ToolCall, agent: LoadedAgent, *, heard: bool) -> Execution:
     journal = parent.journal
-    child = open_run(turn, parent, agent, journal.new_execution())
+    child = open_run(turn, parent, agent, journal.new_execution(), heard=heard)
     child.stage(
         rows.InsertBlob(agent.config.hash, agent.config_text),
         rows.InsertExecution(
@@ -130,6 +149,11 @@ async def finish_run(
         return _failed(turn, child, f"it did not finish within turn_timeout_secs ({limit:g})")
     except AgentflowError as error:
         return _failed(turn, child, f"{error.message} ({error.code})")
+    except Exception as error:
+        _log.exception("the run of sub-agent %s failed inside agentflow", child.agent.config.name)
+        return _failed(turn, child, f"{type(error).__name__}: {error} (internal_error)")
+    if isinstance(ended, AskLimit) and child.heard:
+        ended = ask_about_limit(child, ended.limit, child.agent.config.settings, turn.new_id)
     if isinstance(ended, Pause):
         return ended
     if isinstance(ended, Fail):
@@ -143,25 +167,32 @@ def _answered(child: Execution, limit: str | None) -> ToolResult:
     last = child.messages[-1] if child.messages else None
     answer = text_of(last.content).strip() if last is not None and last.role == "assistant" else ""
     if not answer:
-        _end(child, ExecutionStatus.ERROR)
-        return refused(f"sub-agent '{child.agent.config.name}' answered nothing", "no_answer")
-    _end(child, ExecutionStatus.DONE)
+        end_run(child, ExecutionStatus.ERROR)
+        return _refused(child, "answered nothing", "no_answer", _said(child))
+    end_run(child, ExecutionStatus.DONE)
     return ToolResult(True, answer if limit is None else f"{answer}\n[The sub-agent reached {limit}.]")
 
 
 def _failed(turn: Surroundings, child: Execution, reason: str) -> ToolResult:
     """Close what the run left open; the parent reads the reason and a bounded part of what was done."""
-    from agentflow.turn.ending import close_child
-
-    done = [text_of(message.content) for message in child.messages if message.role == "assistant"]
-    close_child(child, reason, turn.new_id)
-    _end(child, ExecutionStatus.ERROR)
-    partial = preview("\n".join(text for text in done if text.strip()), _PARTIAL_CHARS)
-    said = f"sub-agent '{child.agent.config.name}' failed: {reason}"
-    return refused(said if not partial else f"{said}\nWhat it had said so far: {partial}", "sub_agent_failed")
+    said = _said(child)
+    shown = close_child(child, reason, turn.new_id)
+    end_run(child, ExecutionStatus.ERROR)
+    return _refused(child, f"failed: {reason}", "sub_agent_failed", [*said, *([shown] if shown else [])])
 
 
-def _end(child: Execution, status: ExecutionStatus) -> None:
+def _said(child: Execution) -> list[str]:
+    texts = [text_of(message.content) for message in child.messages if message.role == "assistant"]
+    return [text for text in texts if text.strip()]
+
+
+def _refused(child: Execution, what: str, code: str, texts: Sequence[str]) -> ToolResult:
+    said, partial = f"sub-agent '{child.agent.config.name}' {what}", preview("\n".join(texts), _PARTIAL_CHARS)
+    return refused(said if not partial else f"{said}\nWhat it had said so far: {partial}", code)
+
+
+def end_run(child: Execution, status: ExecutionStatus) -> None:
+    """Stage the end of a run on its parent."""
     child.ended(status)
     if child.parent is not None:
         child.parent.adopt(child)
