@@ -13,15 +13,13 @@ _CHUNK = 5000
 _NODE = (
     "SELECT node.id, node.branch, node.depth, node.role, coalesce(node.calls, original.calls), node.call_id, "
     "node.turn, node.copied_from FROM message AS node LEFT JOIN message AS original "
-    "ON original.session_key = node.session_key AND original.id = node.copied_from JOIN branch "
-    "ON branch.session_key = node.session_key AND branch.number = node.branch AND branch.execution IS NULL "
-    "WHERE node.session_key = ? AND "
+    "ON original.session_key = node.session_key AND original.id = node.copied_from WHERE node.session_key = ? AND "
 )
 _ANCESTRY = (
-    "WITH RECURSIVE up(number, parent, fork_depth) AS ("
-    "SELECT number, parent, fork_depth FROM branch WHERE session_key = ? AND number = ? "
-    "UNION ALL SELECT branch.number, branch.parent, branch.fork_depth FROM branch JOIN up "
-    "ON branch.number = up.parent WHERE branch.session_key = ?) SELECT number, parent, fork_depth FROM up"
+    "WITH RECURSIVE up(number, parent, fork_depth, execution) AS ("
+    "SELECT number, parent, fork_depth, execution FROM branch WHERE session_key = ? AND number = ? "
+    "UNION ALL SELECT branch.number, branch.parent, branch.fork_depth, branch.execution FROM branch JOIN up "
+    "ON branch.number = up.parent WHERE branch.session_key = ?) SELECT number, parent, fork_depth, execution FROM up"
 )
 
 
@@ -36,6 +34,7 @@ class KnownRows:
         self._key = session_key
         self._paused_at = paused_at
         self._branches: dict[int, Branch] = {}
+        self._of_sub_agents: set[int] = set()
 
     @property
     def branches(self) -> Branches:
@@ -116,13 +115,17 @@ class KnownRows:
     def _nodes(self, found: Iterable[Sequence[Any]]) -> Iterator[Node]:
         for id_, branch, depth, role, calls, call_id, turn, copied_from in found:
             self._load(branch)
+            if branch in self._of_sub_agents:
+                continue
             asked = tuple(call[0] for call in json.loads(calls)) if calls is not None else ()
             yield Node(id_, Place(branch, depth), role, asked, call_id, turn, copied_from)
 
     def _load(self, branch: int) -> None:
         if branch not in self._branches:
-            for row in self._tx.all(_ANCESTRY, self._key, branch, self._key):
-                self._branches[row[0]] = Branch(*row)
+            for number, parent, fork_depth, execution in self._tx.all(_ANCESTRY, self._key, branch, self._key):
+                self._branches[number] = Branch(number, parent, fork_depth)
+                if execution is not None:
+                    self._of_sub_agents.add(number)
 
 
 def _chunks(values: Sequence[str]) -> Iterator[Sequence[str]]:

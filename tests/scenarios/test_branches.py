@@ -243,3 +243,19 @@ def test_checkout_of_the_asking_message_finds_the_question_again(agentflow: Kit)
     agentflow.run(agentflow.runtime.checkout("s-1", head))
     assert agentflow.status()["tool_call_id"] == call_id
     assert agentflow.send("Pro").answer == "ok"
+
+
+def test_a_message_of_a_sub_agent_is_no_node_of_the_conversation(agentflow: Kit) -> None:
+    """C1: each execution has a root of its own; nothing moves the head into it."""
+    agentflow.agent("helper", replies=[{"text": "from below"}], prompt="You help.")
+    agentflow.agent(
+        "boss", sub_agents=["helper"],
+        replies=[{"tool_calls": [call("task", agent="helper", prompt="do it")]}, {"text": "done"}],
+    )  # fmt: skip
+    agentflow.send("go")
+    told = [event.data["message"] for event in agentflow.events("message.new")]
+    below = [each for each in told if each["content"] == "from below"]
+    identifier = next(each["id"] for each in below if each["role"] == "assistant")
+    with pytest.raises(MessageNotFound):
+        agentflow.run(agentflow.runtime.checkout("s-1", identifier))
+    assert identifier not in {node["message"]["id"] for node in agentflow.tree()["nodes"]}

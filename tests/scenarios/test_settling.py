@@ -41,7 +41,7 @@ def waiting(kit: Kit, **entry: Any) -> str:
     kit.submit({"type": "client.message", "turn_id": "t-1", "message": {"role": "user", "content": "refund me"}})
     requested = kit.until("tool.call.completed").seq
     assert requested is not None
-    return next(event.data["id"] for event in kit.events("tool.call.requested") if event.data["name"] == "refund")
+    return next(str(event.data["id"]) for event in kit.events("tool.call.requested") if event.data["name"] == "refund")
 
 
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["this process", "another process"])
