@@ -398,6 +398,17 @@ def test_both_configured_settings_come_first(agentflow: Kit) -> None:
     assert "strategy" not in agentflow.events("context.limited")[0].data
 
 
+def test_what_settings_have_just_compacted_no_strategy_compacts_again(agentflow: Kit) -> None:
+    """X17: at most one size-triggered compaction between two loop calls."""
+    agentflow.agent(
+        replies=answering(capitals, reporting(10, 10, 900, 10)), settings=by_settings(1000, keep=2), context=over(580)
+    )
+    for number in range(4):
+        agentflow.send(f"WORD{number} {FILLER}")
+    assert phases(agentflow) == ["full", "replaced"]
+    assert agentflow.requests[-1].chars / 4 > 580, "the strategy's own limit is still exceeded"
+
+
 def test_the_summary_is_counted_and_recorded_as_a_call_of_its_own(agentflow: Kit) -> None:
     """X6, X20: one row per model call of any purpose; sums include it."""
     agentflow.agent(replies=reporting(190_000, 10), context=IDLE)
