@@ -1,68 +1,153 @@
-"""What the README shows is true: its commands run, its files are the ones written, its pictures are drawn from us."""
+"""What the README shows is true: read from top to bottom it runs, and its pictures are drawn from us."""
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from agentflow import Runtime, with_runtime
 from agentflow.turn.machine import diagram
-from cli.main import run
+from cli.main import COMMANDS, run
 from cli.project_template import FILES
+from tests.benchmarks.__main__ import PARTS
 from tests.guards.source import FOLDERS, ROOT
+from tests.guards.test_layers import LAYERS
 
 README = (ROOT / "README.md").read_text("utf-8")
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 SET_UP = ("python3 -m venv", "./check")  # what CI runs from nothing
 NEEDS_A_KEY = "export"
+OF_THIS_CHECKOUT = ".venv/bin/"
+FILE = re.compile(r"# (\S+\.(?:yaml|py|md))\n")
+EXITS = re.compile(r"#.* exits with (\d)")
 
 
 def _blocks(language: str) -> list[str]:
     return [text for name, text in BLOCKS if name == language]
 
 
-def test_every_command_shown_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.stdin", None)
-    ran = 0
-    for block in _blocks("sh"):
-        if block.startswith((*SET_UP, NEEDS_A_KEY)):
-            continue
-        for words in map(shlex.split, block.splitlines()):
-            if words[0] == "cd":
-                monkeypatch.chdir(words[1])
-            else:
-                assert (words[0], run(words[1:])) == ("agentflow", 0), words
-                ran += 1
-    assert ran >= 8
+class Reader:
+    """A person who does what the page says, in its order, in a folder of their own."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._monkeypatch = monkeypatch
+        self.ran: list[str] = []
+        self.written: list[str] = []
+        self.printed = ""
+
+    def does(self, language: str, text: str) -> None:
+        named = FILE.match(text)
+        if named is not None:
+            self._write(named[1], text[named.end() :] if language == "markdown" else text)
+        elif language == "sh":
+            for line in text.splitlines():
+                self._command(line)
+        elif language == "python":
+            self.printed += _python("-c", text)
+        elif language == "yaml":
+            self._tries(text)
+
+    def _write(self, name: str, text: str) -> None:
+        """A file that `init` wrote is shown as it is, but for its name."""
+        if name in FILES:
+            assert text == f"# {name}\n{FILES[name]}"
+            return
+        path = Path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+        self.written.append(name)
+
+    def _command(self, line: str) -> None:
+        words = [_message_id("first") if word == "MESSAGE" else word for word in shlex.split(line, comments=True)]
+        if words[0] == "cd":
+            self._monkeypatch.chdir(words[1])
+        elif words[0] == "pytest":
+            assert " passed" in _python("-W", "error", "-m", "pytest", "-p", "agentflow.testing.plugin", *words[1:])
+            self.ran.append("pytest")
+        else:
+            exits = EXITS.search(line)
+            assert (words[0], run(words[1:])) == ("agentflow", int(exits[1]) if exits else 0), line
+            self.ran.append(" ".join(words[1:3] if words[1] == "sessions" else words[1:2]))
+
+    def _tries(self, keys: str) -> None:
+        """Keys for an agent.yaml, put into the guide's one after the other."""
+        file = Path("agents/guide/agent.yaml")
+        whole = file.read_text("utf-8")
+        file.write_text(whole + keys, "utf-8")
+        session = f"with {keys.split(':')[0]}"
+        assert run(["validate", "guide"]) == 0, keys
+        assert run(["run", "guide", "-s", session, "How long is this text?"]) == 0, keys
+        assert run(["trace", session]) == 0
+        self.ran.append(session)
+        file.write_text(whole, "utf-8")
 
 
-def test_the_python_shown_works(tmp_path: Path) -> None:
-    assert run(["init", str(tmp_path)]) == 0
-    examples = [block for block in _blocks("python") if not block.startswith("# ")]
-    assert len(examples) == 1
-    for example in examples:
-        done = subprocess.run(
-            [sys.executable, "-c", f"import sys; sys.path.append({str(ROOT)!r})\n{example}"],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        assert "has 5 words" in done.stdout
-        assert done.stdout.splitlines()[-1].endswith(" done")
+def _python(*arguments: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run([sys.executable, *arguments], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def _message_id(session: str) -> str:
+    """The first answer of a session."""
+    nodes = with_runtime(lambda runtime: runtime.tree(session))["nodes"]
+    answers = [node["message"] for node in nodes if node["message"]["role"] == "assistant"]
+    return next(answer["id"] for answer in answers if "tool_calls" not in answer)
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
+    """Somebody who has read the page to its end, in the folder where that left them."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.chdir(tmp_path_factory.mktemp("reader"))
+        monkeypatch.setattr("sys.stdin", None)
+        for name in ("AGENTFLOW_DB", "AGENTFLOW_MODEL"):
+            monkeypatch.delenv(name, raising=False)
+        reader = Reader(monkeypatch)
+        for language, text in BLOCKS:
+            if not text.startswith((*SET_UP, NEEDS_A_KEY, OF_THIS_CHECKOUT)):
+                reader.does(language, text)
+        yield reader
+
+
+def test_everything_shown_works_in_the_order_shown(reader: Reader) -> None:
+    untold = {"submit", "db"}  # what only programs and operators need
+    told = {words.split()[0] for words in reader.ran}
+    assert set(COMMANDS) - told - untold == set()
+    assert {"sessions ls", "sessions show", "sessions tree", "sessions checkout", "pytest"} <= set(reader.ran)
+    assert {"agents/trip/agent.yaml", "workflows/accounts.py", "tests/test_time.py"} <= set(reader.written)
+    assert "has 5 words" in reader.printed
+    assert "branched: That text has 5 words." in reader.printed
+
+
+def test_what_the_keys_shown_do_can_be_seen(reader: Reader) -> None:
+    async def read(runtime: Runtime) -> tuple[dict[str, Any], dict[str, Any], str]:
+        worked, booked = await runtime.session("with worker"), await runtime.session("trip-1")
+        return worked, booked, json.dumps(await runtime.trace("with hooks", None))
+
+    worked, booked, hooked = with_runtime(read)
+    assert worked["state"] == {"messages": 1}
+    assert booked["messages"][-1]["content"] == "Booked. City: Oslo."
+    assert booked["todos"] == [{"content": "Find a train", "status": "in_progress"}]
+    assert "load_account" in hooked
+    assert "short_texts_only" in hooked
 
 
 def test_the_files_shown_are_the_ones_init_writes() -> None:
-    shown = [block.split("\n", 1) for block in (*_blocks("yaml"), *_blocks("python")) if block.startswith("# ")]
-    assert len(shown) == 2
-    for name, text in shown:
-        assert text == FILES[name.removeprefix("# ")]
+    shown = [found[1] for _, text in BLOCKS if (found := FILE.match(text)) and found[1] in FILES]
+    assert shown == ["agents/guide/agent.yaml", "workflows/texts.py"]
+    assert {name for name in FILES if f"`{name}`" in README} == {"tests/test_guide.py"}
 
 
 @pytest.mark.parametrize("command", [block.strip() for block in _blocks("sh") if block.startswith(SET_UP)])
@@ -70,8 +155,29 @@ def test_ci_runs_the_set_up_commands_as_they_are_shown(command: str) -> None:
     assert command in (ROOT / ".ci" / "run").read_text("utf-8")
 
 
+def test_the_commands_of_this_checkout_name_what_is_there() -> None:
+    commands = re.findall(rf"{re.escape(OF_THIS_CHECKOUT)}python -m (\S+)([^`\n]*)", README)
+    assert {module for module, _ in commands} == {"tests.benchmarks", "agentflow.agent.schema", "pytest"}
+    assert all(find_spec(module) for module, _ in commands)
+    parts = next(rest for module, rest in commands if module == "tests.benchmarks").split(" --")[0].split()
+    assert parts == list(PARTS)
+
+
+def test_every_path_that_is_named_is_there() -> None:
+    named = re.findall(r"[`(]((?:[\w.]+/)+[\w.]*)[`)]", README)
+    named += [word for command in re.findall(r"`\.venv/bin/python ([^`]*)`", README) for word in command.split()]
+    paths = {name for name in named if "/" in name and not name.startswith(".venv")} - FILES.keys()
+    assert {"tests/guards/test_layers.py", "agent_yaml/REFERENCE.md"} <= paths
+    assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
+
+
 def test_the_state_diagram_is_the_machine_s() -> None:
     assert _blocks("mermaid") == [diagram()]
+
+
+def test_the_layers_shown_are_the_ones_that_are_held() -> None:
+    arrows = next(block for block in _blocks("") if block.startswith("errors"))
+    assert " ".join(arrows.split()) == " → ".join(", ".join(rooms) for rooms in LAYERS)
 
 
 def test_the_house_shows_every_room() -> None:
@@ -81,3 +187,7 @@ def test_the_house_shows_every_room() -> None:
     assert {room for room in rooms if not re.search(rf"\b{re.escape(room)}\b", house)} == set()
     shown = set(re.findall(r"([\w]+\.py)\b", house))
     assert shown <= rooms
+
+
+def test_the_page_can_be_read_in_one_go() -> None:
+    assert README.count("\n") < 440
