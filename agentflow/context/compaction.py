@@ -111,9 +111,7 @@ def keep_turn(reading: Reading, *, limit: int | None, tokens: int) -> Cut | None
         room = room_chars(limit, tokens, reading.fixed_chars + _chars(pieces))
         spare = room - reading.fixed_chars - SUMMARY_CHARS - _chars(opening)
         tail = _tail(work, spare // 2) if _chars(work) > spare else 0
-    return _worth_it(
-        _cut(reading, pieces, older=pieces[:turn], of_turn=work[:tail], kept=[*opening, *work[tail:]])
-    )
+    return _worth_it(_cut(reading, pieces, older=pieces[:turn], of_turn=work[:tail], kept=[*opening, *work[tail:]]))
 
 
 def start_over(reading: Reading) -> Cut | None:
@@ -196,7 +194,11 @@ def _tail(work: Sequence[_Piece], budget: int) -> int:
 
 
 def _cut(
-    reading: Reading, pieces: Sequence[_Piece], *, older: Sequence[_Piece], of_turn: Sequence[_Piece],
+    reading: Reading,
+    pieces: Sequence[_Piece],
+    *,
+    older: Sequence[_Piece],
+    of_turn: Sequence[_Piece],
     kept: Sequence[_Piece],
 ) -> Cut:
     return Cut(
