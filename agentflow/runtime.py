@@ -10,6 +10,7 @@ import asyncio
 import itertools
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -202,12 +203,14 @@ class Runtime:
         Returns `{session_id, turn_id, outcome}`: `stopped` once the turn has ended, `requested` when its process has
         not ended it within 5 s, `nothing_to_stop`. With `turn_id` no other turn is ever stopped.
         """
-        stopped = await self._store.stop(
-            Stop(session_id, turn_id, drain, clock.instant(), is_alive, self._new_id, MOVES)
-        )
+        asked = Stop(session_id, turn_id, drain, clock.instant(), is_alive, self._new_id, MOVES)
+        stopped = await self._store.stop(asked)
         outcome = "stopped" if stopped.ended else "nothing_to_stop"
         if stopped.requested and stopped.turn_id is not None:
-            outcome = "stopped" if await self._ends(session_id, stopped.turn_id) else "requested"
+            outcome = "requested"
+            if await self._ends(session_id, stopped.turn_id):
+                outcome = "stopped"
+                await self._store.stop(replace(asked, turn_id=stopped.turn_id))  # it may have paused unheard
         return {"session_id": session_id, "turn_id": stopped.turn_id, "outcome": outcome}
 
     async def _ends(self, session_id: str, turn_id: str) -> bool:

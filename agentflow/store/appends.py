@@ -12,6 +12,7 @@ from typing import Any
 
 from agentflow.clock import SECOND, Instant, instant
 from agentflow.errors import StaleOwner, TurnAlreadyActive
+from agentflow.message import TurnState
 from agentflow.store.claim import start_first
 from agentflow.store.erasing import erase
 from agentflow.store.protocol import Alive, Append, Appended, End
@@ -24,6 +25,7 @@ _RELEASE = (
     "UPDATE session SET seq = seq + ?, branch = ?, depth = ?, executions = ?, branches = ?, turn = NULL, "
     "owner = NULL, lease_until = NULL, stop_turn = NULL, updated_at = ?, ended_at = ?, outcome = ? " + _FENCE
 )
+_PAUSE = _RELEASE.replace("stop_turn = NULL, ", "")  # a stop that came too late to be heard is for the next claim
 
 
 def append(tx: Tx, write: Append) -> Appended:
@@ -38,7 +40,8 @@ def end(tx: Tx, write: End) -> Appended:
     Raises `StaleOwner`.
     """
     last = write.append
-    seq, _, queued = _advance(tx, last, _RELEASE, last.at, last.at, write.state)
+    release = _PAUSE if write.state == TurnState.PAUSED_ASK_USER else _RELEASE
+    seq, _, queued = _advance(tx, last, release, last.at, last.at, write.state)
     if write.erase:
         erase(tx, last.session_key, last.turn)
     if write.owning is None or not queued:

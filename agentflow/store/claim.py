@@ -63,6 +63,7 @@ def claim(tx: Tx, request: Claim) -> Claimed | Replayed | Queued:
     started = _Start(tx, work, owning)
     started.repair_dead()
     started.expire_question()
+    started.stop_as_asked()
     if interrupts:
         started.stop_question()
     elif waits and started.paused_here() is not None:
@@ -75,7 +76,9 @@ def claim(tx: Tx, request: Claim) -> Claimed | Replayed | Queued:
 
 def start_first(tx: Tx, work: Work, owning: Owning) -> Claimed | None:
     """Start the first entry of an idle session's queue, unless the path waits for an answer (C21)."""
-    return _Start(tx, work, owning).first_waiting()
+    started = _Start(tx, work, owning)
+    started.stop_as_asked()
+    return started.first_waiting()
 
 
 def take_up(tx: Tx, session_id: str, owning: Owning, turn_id: str | None) -> Claimed | None:
@@ -95,6 +98,7 @@ def take_up(tx: Tx, session_id: str, owning: Owning, turn_id: str | None) -> Cla
     started = _Start(tx, work, owning)
     started.repair_dead()
     started.expire_question()
+    started.stop_as_asked()
     claimed = started.first_waiting()
     if claimed is None:
         work.release()
@@ -182,6 +186,12 @@ class _Start:
         paused = self.paused_here()
         if paused is not None:
             self._close(paused, "the user stopped the turn.", ABORTED_BY_USER, None)
+
+    def stop_as_asked(self) -> None:
+        """Stop the paused turn of the path when that was asked for while it was about to pause (T25)."""
+        paused = self.paused_here()
+        if paused is not None and self.work.stop_turn == paused.turn_id:
+            self.stop_question()
 
     def _close(self, paused: Pending, why: str, marker: str | None, error: AgentflowError | None) -> None:
         work, owning = self.work, self.owning
