@@ -193,5 +193,5 @@ def answered(messages: Sequence[dict[str, Any]]) -> list[str]:
 
 def thinking(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The thinking blocks in messages of Anthropic's format."""
-    blocks = [block for each in messages if isinstance(each["content"], list) for block in each["content"]]
+    blocks = [block for each in messages if isinstance(each.get("content"), list) for block in each["content"]]
     return [block for block in blocks if "thinking" in block["type"]]
