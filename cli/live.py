@@ -13,9 +13,12 @@ class LiveText:
         self._shown = ""  # the text of the call that streams now
 
     def delta(self, data: dict[str, Any]) -> str:
-        """What to print for one delta; each model call starts on a line of its own, reasoning is not shown."""
+        """What to print for one delta; each model call starts on a line of its own.
+
+        Reasoning is not shown, and neither is what a sub-agent tells its parent alone.
+        """
         text: str | None = data.get("text")
-        if not text:
+        if not text or ("execution" in data and not data.get("heard")):
             return ""
         line_break = ""
         if data["call_id"] != self._call_id:

@@ -20,6 +20,9 @@ T = TypeVar("T")
 
 SESSION = "s-1"
 
+Named = Callable[..., Any] | str | Mapping[str, Any]
+"""A flow as a test gives it: a function, a name, or an entry of agent.yaml whose `flow` is one of them."""
+
 _LOADED = ("agents", "workflows", "agentflow.yaml")
 
 
@@ -65,7 +68,8 @@ class Kit:
         self,
         name: str = "test",
         *,
-        tools: Sequence[Callable[..., Any] | str | Mapping[str, Any]] = (),
+        tools: Sequence[Named] = (),
+        hooks: Mapping[str, Sequence[Named]] | None = None,
         replies: Replies = (),
         prompt: str = "You are under test.",
         settings: Mapping[str, Any] | None = None,
@@ -74,7 +78,8 @@ class Kit:
     ) -> Path:
         """Write an agent.yaml, over an earlier one of this name; new sessions are this agent's from now on.
 
-        `tools` are Python functions, names of flows, or entries of agent.yaml whose `flow` may be a function.
+        An agent with `sub_agents` is written after them; each answers from its own replies. `tools`, and `hooks` by
+        their point, are Python functions, names of flows, or entries of agent.yaml whose `flow` may be a function.
         `replies` are those of a scripted model, dicts or functions of the request, or one function for all of them;
         `model` is a model of your own instead. `keys` are any other keys of agent.yaml. Returns the file.
         """
@@ -92,6 +97,8 @@ class Kit:
             "settings": dict(settings or {}),
             **keys,
         }
+        if hooks:
+            written["hooks"] = {point: [self._tool(hook) for hook in each] for point, each in hooks.items()}
         path = folder / "agent.yaml"
         path.write_text(json.dumps(written, ensure_ascii=False, indent=2), encoding="utf-8")
         return path
@@ -121,7 +128,12 @@ class Kit:
             self.restart()
         self._models[folder].add(replies)
 
-    def _tool(self, tool: Callable[..., Any] | str | Mapping[str, Any]) -> Any:
+    def requests_of(self, agent: str) -> list[ModelRequest]:
+        """What the model of this agent was asked, in order; `requests` has those of all."""
+        model = self._models[self.project / "agents" / agent]
+        return list(model.asked) if isinstance(model, Scripts) else []
+
+    def _tool(self, tool: Named) -> Any:
         if isinstance(tool, Mapping):
             return {**tool, "flow": self._tool(tool["flow"])}
         return self._flow(tool) if callable(tool) else tool

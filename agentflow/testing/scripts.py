@@ -11,12 +11,15 @@ Replies = Sequence[Mapping[str, Any] | Callable[[ModelRequest], Any]] | Callable
 
 
 class Scripts:
-    """A model that answers from the latest script and notes every request in `requests`, a list it shares."""
+    """A model that answers from the latest script and notes every request: in `requests`, a list it shares, and in
+    `asked`, its own.
+    """
 
     scripted = True
 
     def __init__(self, name: str, requests: list[ModelRequest]) -> None:
         self.name = name
+        self.asked: list[ModelRequest] = []
         self._requests = requests
         self._scripts: list[ScriptedModel] = []
 
@@ -26,6 +29,7 @@ class Scripts:
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Any, None]:
         self._requests.append(request)
+        self.asked.append(request)
         return self._scripts[-1].stream(request)
 
     async def close(self) -> None:

@@ -152,6 +152,13 @@ class Execution:
         is_main = self.parent is None
         self.staged_log += entries if is_main else [events.of_execution(entry, self.number) for entry in entries]
 
+    @property
+    def delta_says(self) -> dict[str, Any]:
+        """Whose text a delta is: empty for the main agent's."""
+        if self.parent is None:
+            return {}
+        return {"execution": self.number, "heard": True} if self.heard else {"execution": self.number}
+
     def find(self, number: int) -> Execution:
         """The run of that number, this one or one below it."""
         below = [self]

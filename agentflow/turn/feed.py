@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Mapping
 from typing import Any
 
 from agentflow import clock
@@ -46,21 +47,30 @@ class Subscription:
             waiter.set_result(None)
 
 
+class _Stream:
+    """A model call that shows what it says: the pieces so far, by kind."""
+
+    def __init__(self, turn_id: str, told: Mapping[str, Any]) -> None:
+        self.turn_id = turn_id
+        self.told = told
+        self.shown: dict[str, list[str]] = {"text": [], "reasoning": []}
+
+
 class Feed:
     """The live events of one session."""
 
     def __init__(self, session_id: str) -> None:
         self.session_id = session_id
         self.subscribers: set[Subscription] = set()
-        self._open_streams: dict[str, tuple[str, list[str], list[str]]] = {}
+        self._open_streams: dict[str, _Stream] = {}
 
     def subscribe(self) -> Subscription:
         """A reader from now on; the text so far of every open stream comes first, as one delta."""
         subscription = Subscription()
-        for call_id, (turn_id, texts, reasonings) in self._open_streams.items():
-            for kind, pieces in (("reasoning", reasonings), ("text", texts)):
-                if pieces:
-                    subscription.put(self._delta(turn_id, call_id, 0, kind, "".join(pieces)))
+        for call_id, stream in self._open_streams.items():
+            for kind in ("reasoning", "text"):
+                if pieces := stream.shown[kind]:
+                    subscription.put(self._delta(stream, call_id, 0, kind, "".join(pieces)))
         self.subscribers.add(subscription)
         return subscription
 
@@ -76,22 +86,27 @@ class Feed:
         for subscription in self.subscribers:
             subscription.put(event)
 
-    def open_stream(self, turn_id: str, call_id: str) -> None:
-        self._open_streams[call_id] = (turn_id, [], [])
+    def open_stream(self, turn_id: str, call_id: str, told: Mapping[str, Any]) -> None:
+        """From now on the call may show something; each of its deltas says `told` too."""
+        self._open_streams[call_id] = _Stream(turn_id, told)
 
     def close_stream(self, call_id: str) -> None:
         self._open_streams.pop(call_id, None)
 
     def delta(self, call_id: str, offset: int, kind: str, text: str) -> None:
-        """One `llm.delta {call_id, offset, text|reasoning}`; `offset` counts characters of its kind before it."""
-        turn_id, texts, reasonings = self._open_streams[call_id]
-        (texts if kind == "text" else reasonings).append(text)
-        if self.subscribers:
-            self.tell(self._delta(turn_id, call_id, offset, kind, text))
+        """One `llm.delta {call_id, offset, text|reasoning}`; `offset` counts characters of its kind before it.
 
-    def _delta(self, turn_id: str, call_id: str, offset: int, kind: str, text: str) -> Event:
-        data: dict[str, Any] = {"call_id": call_id, "offset": offset, kind: text}
-        return Event(self.session_id, None, turn_id, clock.instant(), LLM_DELTA, data)
+        That of a sub-agent has `execution` too, and `heard: true` when the turn was handed to it: then it is the
+        turn's own text, else the sub-agent talks to its parent (T34).
+        """
+        stream = self._open_streams[call_id]
+        stream.shown[kind].append(text)
+        if self.subscribers:
+            self.tell(self._delta(stream, call_id, offset, kind, text))
+
+    def _delta(self, stream: _Stream, call_id: str, offset: int, kind: str, text: str) -> Event:
+        data: dict[str, Any] = {"call_id": call_id, "offset": offset, kind: text, **stream.told}
+        return Event(self.session_id, None, stream.turn_id, clock.instant(), LLM_DELTA, data)
 
 
 class Feeds:

@@ -139,7 +139,8 @@ class Loop:
 
     async def _stream(self, call_id: str, with_tools: bool) -> Reply:
         built = self._request(with_tools=with_tools)
-        stream = OpenStream(call_id, "main", built.chars, asyncio.get_running_loop().time(), with_tools)
+        now = asyncio.get_running_loop().time()
+        stream = OpenStream(call_id, "main", built.chars, now, with_tools, self._execution.delta_says)
         messages = built.messages
         if self._hooks.has("pre_model"):
             said = await self._hooks.call("pre_model", {"messages": messages})

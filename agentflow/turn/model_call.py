@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from agentflow.errors import ModelError
 from agentflow.models.assembly import Assembler, Reply
@@ -18,13 +19,14 @@ CHECKPOINT_SECS = 2.0
 
 @dataclass(slots=True)
 class OpenStream:
-    """A model call in flight. What it has shown so far is `assembler.text`."""
+    """A model call in flight. What it has shown so far is `assembler.text`; its deltas say `told` too."""
 
     call_id: str
     purpose: str
     request_chars: int
     started: float
     with_tools: bool
+    told: Mapping[str, Any] = field(default_factory=dict)
     attempts: int = 0
     first_token_ms: int | None = None
     assembler: Assembler = field(default_factory=Assembler)
@@ -58,7 +60,7 @@ async def stream_reply(
     while True:
         stream.attempts += 1
         stream.assembler = Assembler()
-        feed.open_stream(turn_id, request.call_id)
+        feed.open_stream(turn_id, request.call_id, stream.told)
         try:
             async with asyncio.timeout(timeout_secs or None):
                 await _read(model, request, stream, feed, checkpoint)

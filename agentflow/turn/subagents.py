@@ -170,7 +170,8 @@ def _answered(child: Execution, limit: str | None) -> ToolResult:
         end_run(child, ExecutionStatus.ERROR)
         return _refused(child, "answered nothing", "no_answer", _said(child))
     end_run(child, ExecutionStatus.DONE)
-    return ToolResult(True, answer if limit is None else f"{answer}\n[The sub-agent reached {limit}.]")
+    notice = "" if limit is None or child.heard else f"\n[The sub-agent reached {limit}.]"
+    return ToolResult(True, answer + notice)
 
 
 def _failed(turn: Surroundings, child: Execution, reason: str) -> ToolResult:

@@ -35,6 +35,14 @@ def test_reasoning_is_not_shown() -> None:
     assert live.end(None) == ""
 
 
+def test_what_a_sub_agent_tells_its_parent_is_not_shown_but_what_it_tells_the_user_is() -> None:
+    """T34"""
+    live = LiveText()
+    assert live.delta({"call_id": "c1", "offset": 0, "text": "to my parent", "execution": 2}) == ""
+    assert live.delta({"call_id": "c2", "offset": 0, "text": "to you", "execution": 3, "heard": True}) == "to you"
+    assert live.end("to you") == "\n"
+
+
 @settings(max_examples=50, deadline=None)
 @given(PIECES, st.one_of(st.none(), st.text(max_size=8)))
 def test_nothing_streamed_is_lost_and_the_last_line_ends(pieces: list[tuple[str, str]], answer: str | None) -> None:
