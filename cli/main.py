@@ -27,9 +27,10 @@ COMMANDS = {
     "db": ".db",
 }
 
-# error code -> what helps whoever is in another folder than they think
+# error code -> what helps most who meet it
 HINTS = {
     "agent_not_found": "agents are looked for in agents/ of the current folder; --project names another one",
+    "turn_already_active": "`run --queue true` waits for it, `run --interrupt` and `agentflow stop` end it",
     "session_not_found": "`agentflow sessions ls` lists the sessions here; --project and --db name other places",
 }
 

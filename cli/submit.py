@@ -42,7 +42,7 @@ def command(output: Output, session: str, file: Any, form: str | None, project: 
 def _read(file: Any) -> dict[str, Any]:
     try:
         given = json.load(file)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise click.UsageError(f"the input is not JSON: {error}") from None
     if not isinstance(given, dict):
         raise click.UsageError("the input must be a JSON object")

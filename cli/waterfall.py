@@ -59,7 +59,7 @@ def _model_call(node: Node) -> list[str | None]:
         None if first is None else f"first token after {_milliseconds(first)}",
         f"{node['attempts']} attempts" if (node["attempts"] or 1) > 1 else None,
         "cut at the output limit" if node["finish_reason"] == "length" else None,
-        f"{node['error']['code']}: {_short(node['error'].get('message') or '')}" if node["error"] else None,
+        ": ".join(_said(node["error"]["code"], _short(node["error"].get("message") or ""))) if node["error"] else None,
     ]
 
 

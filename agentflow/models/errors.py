@@ -126,7 +126,8 @@ TABLE: tuple[Row, ...] = (
         statuses="401 403",
         names="AuthenticationError PermissionDeniedError PaymentRequiredError",
         codes="authentication_error permission_error invalid_api_key unauthenticated permission_denied",
-        text=r"(incorrect|invalid|missing)\ (x-)?api[\ -_]?key | api_key\ client\ option\ must\ be\ set",
+        text=r"(incorrect|invalid|missing)\ (\w+\ )?(x-)?api[\ -_]?key | missing\ credentials"
+        r"| api_key\ client\ option\ must\ be\ set",
     ),
     _row(
         "timeout",
@@ -184,7 +185,7 @@ def sentence(model: str, kind: ModelErrorKind, said: str = "") -> str:
 
 
 _PREFIX = re.compile(r"^(?:litellm\.)?\w+(?:Error|Exception|Timeout)\s*[:-]\s*")
-_ORIGINAL = re.compile(r"\s*(?:Original exception|Handle with|LiteLLM Retried)\b.*", re.DOTALL)
+_ORIGINAL = re.compile(r"\s*(?:Original exception|Handle with|LiteLLM Retried|Traceback \(most recent)\b.*", re.DOTALL)
 
 
 def provider_words(text: str) -> str:

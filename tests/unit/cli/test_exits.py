@@ -6,6 +6,7 @@ import pytest
 
 import agentflow
 from cli.exits import ERRORS, Exit, of_error, of_turn
+from cli.main import HINTS
 
 
 @pytest.mark.parametrize(
@@ -42,3 +43,7 @@ def test_a_signal_leaves_with_128_and_its_number() -> None:
 def _is_error(name: str) -> bool:
     value = getattr(agentflow, name)
     return isinstance(value, type) and issubclass(value, agentflow.AgentflowError)
+
+
+def test_hints_belong_to_errors_that_exist() -> None:
+    assert HINTS.keys() <= ERRORS.keys()
