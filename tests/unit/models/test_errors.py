@@ -175,7 +175,7 @@ def test_the_sentence_says_what_happened_where_and_what_to_do() -> None:
         ('litellm.XError: AnthropicException - b\'{"error": {"message": "too\\n long"}}\'', "too long"),
         ('YException - b\'{"error": {"message": "the \\\\"user\\\\" role"}}\'. Handle with `x`', 'the "user" role'),
         ("A - boom. Original exception: SomeError: boom", "A - boom"),
-        ("GException - Missing API key.\nTraceback (most recent call last):\n  File x", "GException - Missing API key"),
+        ("GException - Missing API key.\nTraceback (most recent call last):\n  File x", "Missing API key"),
         ('{"error": "plain"}', "plain"),
         ("costs {x}", "costs {x}"),
         ("", ""),
