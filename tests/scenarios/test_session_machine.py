@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from freezegun import freeze_time
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -97,13 +98,10 @@ class SessionMachine(RuleBasedStateMachine):
             self._settle()
             return
         before = self.kit.events()
-        try:
+        with pytest.raises(TurnAlreadyActive) as refused:
             work()
-        except TurnAlreadyActive as refused:
-            assert refused.detail["turn_id"] == self.held
-            assert self.kit.events() == before
-            return
-        raise AssertionError("a running turn was not protected")
+        assert refused.value.detail["turn_id"] == self.held
+        assert self.kit.events() == before
 
     def _settle(self) -> None:
         """Let everything end that is not held."""
@@ -180,11 +178,8 @@ class SessionMachine(RuleBasedStateMachine):
         if self.kit.status()["pending"]:
             self._do(lambda: self.kit.answer("here"))
             return
-        try:
+        with pytest.raises(NoPendingQuestion):
             self.kit.answer("here")
-        except NoPendingQuestion:
-            return
-        raise AssertionError("an answer was taken that nobody waits for")
 
     @rule(data=st.data())
     def edit(self, data: st.DataObject) -> None:

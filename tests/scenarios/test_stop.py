@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 import pytest
@@ -234,37 +234,43 @@ def test_another_process_stops_a_turn(agentflow: Kit) -> None:
     assert agentflow.send("and now").answer == "next"
 
 
-def test_a_stop_that_meets_the_pause_still_stops_the_turn(agentflow: Kit) -> None:
-    """T25: asked for while the turn was about to pause: whoever was told "stopped" finds no open question."""
-    agentflow.agent(replies=[ASKS, {"text": "next"}])
-    receipt = agentflow.submit(HELLO)
-    other = agentflow.another_runtime()
+async def pauses_unheard(kit: Kit, db: str, gate: Gate, request: Coroutine[Any, Any, Any]) -> Any:
+    """Let the turn go on to its question once another process has asked for its end and before it can have heard."""
+    asking = asyncio.ensure_future(request)
+    while rows(db, "SELECT stop_turn FROM session") == [(None,)]:  # noqa: ASYNC110  # a row of the database
+        await asyncio.sleep(0.001)
+    gate.open()
+    async with asyncio.timeout(5):
+        return await asking
 
-    async def while_it_pauses() -> dict[str, Any]:
-        return await other.stop("s-1", receipt.turn_id)
 
-    stopped = agentflow.run(while_it_pauses())
-    assert stopped["outcome"] == "stopped"
-    assert agentflow.result(receipt.turn_id).state == "aborted"
+def test_a_stop_that_meets_the_pause_still_stops_the_turn(agentflow: Kit, agentflow_db: str) -> None:
+    """T25: whoever was told "stopped" finds no open question."""
+    gate = Gate(ASKS)
+    agentflow.agent(replies=[gate, {"text": "next"}])
+    receipt = started(agentflow, HELLO, "llm.call.requested")
+    stopping = agentflow.another_runtime().stop("s-1", receipt.turn_id)
+    assert agentflow.run(pauses_unheard(agentflow, agentflow_db, gate, stopping))["outcome"] == "stopped"
     assert not agentflow.status()["pending"]
-    assert agentflow.send("and now").state == "done"
+    assert agentflow.result(receipt.turn_id).state == "aborted"
+    assert agentflow.send("and now").answer == "next"
 
 
-def test_an_interruption_that_meets_the_pause_starts_all_the_same(agentflow: Kit) -> None:
+def test_an_interruption_that_meets_the_pause_starts_all_the_same(agentflow: Kit, agentflow_db: str) -> None:
     """C25: the turn that pauses is stopped in the transaction that would have let the question wait."""
-    agentflow.agent(replies=[ASKS, {"text": "at once"}])
-    receipt = agentflow.submit(HELLO)
+    gate = Gate(ASKS)
+    agentflow.agent(replies=[gate, {"text": "at once"}])
+    receipt = started(agentflow, HELLO, "llm.call.requested")
     other = agentflow.another_runtime()
-    interrupting = {**HELLO, "message": {"role": "user", "content": "now"}, "interrupt": True}
 
-    async def meet() -> str | None:
-        async with asyncio.timeout(5):
-            second = await other.submit("s-1", interrupting)
-            return (await other.result("s-1", second.turn_id)).answer
+    async def interrupt() -> str | None:
+        second = await other.submit("s-1", {**HELLO, "interrupt": True})
+        return (await other.result("s-1", second.turn_id)).answer
 
-    assert agentflow.run(meet()) == "at once"
+    assert agentflow.run(pauses_unheard(agentflow, agentflow_db, gate, interrupt())) == "at once"
     assert not agentflow.status()["pending"]
     assert agentflow.result(receipt.turn_id).state == "aborted"
+    agentflow.run(check_session(agentflow.runtime, agentflow_db, "s-1"))
 
 
 def test_stopping_a_paused_turn_closes_its_question(agentflow: Kit, agentflow_db: str) -> None:
