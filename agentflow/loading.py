@@ -21,7 +21,7 @@ from agentflow.models.scripted_model import PREFIX, ScriptedModel
 from agentflow.store.rows import dumps
 from agentflow.tools.delegation import sub_agent_tools
 from agentflow.tools.flows import Flow, FlowLibrary, make_flow
-from agentflow.tools.hook_calls import Hook
+from agentflow.tools.hook_calls import Hook, hook_complaint
 from agentflow.tools.materials import material_tools
 from agentflow.tools.tool import ASK_USER_TOOL, WRITE_TODOS_TOOL, Tool, tool_of
 from agentflow.turn.loaded import LoadedAgent, prompt_of, summary_interface
@@ -138,12 +138,15 @@ class Agents:
         for point in type(config.hooks).model_fields:
             entries: Sequence[HookEntry] = getattr(config.hooks, point)
             if entries:
-                hooks[point] = tuple(
-                    Hook(self._flow(config, ("hooks", point, index), entry.flow), entry.timeout_secs,
-                         entry.on_error == "ignore")
-                    for index, entry in enumerate(entries)
-                )  # fmt: skip
+                hooks[point] = tuple(self._hook(config, point, index, entry) for index, entry in enumerate(entries))
         return hooks
+
+    def _hook(self, config: AgentConfig, point: str, index: int, entry: HookEntry) -> Hook:
+        key = ("hooks", point, index)
+        flow = self._flow(config, key, entry.flow)
+        if (complaint := hook_complaint(flow, point)) is not None:
+            raise config.invalid(key, complaint)
+        return Hook(flow, entry.timeout_secs, entry.on_error == "ignore")
 
     def _model(self, interface: Interface, config: AgentConfig) -> Model:
         """One adapter per interface and folder, so that connections and scripts are shared by turns."""

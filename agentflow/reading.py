@@ -67,7 +67,7 @@ class Reader:
             "created_at": clock.rfc3339(record.created_at),
             "updated_at": clock.rfc3339(record.updated_at),
             "state": versions.state,
-            "messages": [entry.message.as_dict() for entry in path],
+            "messages": [entry.message.as_dict() for entry in path if not entry.message.hidden],
             "steps": [_step(step) for step in steps],
             "totals": _totals(steps),
         }

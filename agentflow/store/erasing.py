@@ -16,6 +16,7 @@ _BLANKED = (
     "cache_write = NULL, cost = NULL WHERE session_key = ? AND number = ?",
     "UPDATE step SET user_message_id = NULL, answer_id = NULL, answer_chars = NULL, first_token_ms = NULL "
     "WHERE session_key = ? AND turn = ?",
+    "UPDATE hook_run SET error = NULL WHERE session_key = ? AND turn = ?",
 )
 _UNUSED = (
     "DELETE FROM branch WHERE session_key = ? AND NOT EXISTS (SELECT 1 FROM message "
@@ -28,8 +29,8 @@ _UNUSED = (
 )
 _EVENT_KEYS_KEPT = frozenset(
     {
-        "agent_id", "call_id", "code", "config_hash", "execution", "head_id", "id", "iteration", "model", "order",
-        "pending", "purpose", "state", "tool_call_id", "turn_id",
+        "agent_id", "call_id", "code", "config_hash", "execution", "flow", "head_id", "id", "iteration", "model",
+        "order", "outcome", "pending", "point", "purpose", "state", "sub", "tool_call_id", "turn_id",
     }
 )  # fmt: skip
 
