@@ -13,7 +13,6 @@ if _typing.TYPE_CHECKING:
     from agentflow.errors import (
         AgentflowError,
         AgentNotFound,
-        ContextOverflow,
         InvalidConfig,
         InvalidInput,
         LimitReached,
@@ -41,7 +40,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "agentflow.errors": (
-        "AgentNotFound", "AgentflowError", "ContextOverflow", "InvalidConfig", "InvalidInput", "LimitReached",
+        "AgentNotFound", "AgentflowError", "InvalidConfig", "InvalidInput", "LimitReached",
         "MessageNotFound", "ModelError", "NoPendingQuestion", "QuestionAlreadyAnswered", "SessionAgentMismatch",
         "SessionNotFound", "StaleOwner", "StoreError", "TurnAlreadyActive",
     ),
@@ -61,7 +60,6 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "AgentNotFound",
     "AgentflowError",
-    "ContextOverflow",
     "Event",
     "FlowContext",
     "InvalidConfig",

@@ -14,8 +14,7 @@ AgentflowError                    code, sentence, detail
     StaleOwner                    stale_owner             another process owns the session now (C35)
     StoreError                    store_error             the database refused or is away
     LimitReached                  limit_reached
-    ContextOverflow               context_overflow
-    ModelError                    model_error.<kind>      what the provider said, classified
+    ModelError                    model_error.<kind>      what the provider said, classified; context_overflow (X16)
 """
 
 from __future__ import annotations
@@ -105,10 +104,6 @@ class LimitReached(AgentflowError):
     code = "limit_reached"
 
 
-class ContextOverflow(AgentflowError):
-    code = "context_overflow"
-
-
 class ModelError(AgentflowError):
     """What a model call failed with. `kind` decides what happens next (T16), `retry_after` is in seconds."""
 
@@ -122,4 +117,4 @@ class ModelError(AgentflowError):
 
     @property
     def code(self) -> str:  # type: ignore[override]  # one code per kind, the class attribute is the family's name
-        return f"model_error.{self.kind}"
+        return self.kind if self.kind == "context_overflow" else f"model_error.{self.kind}"

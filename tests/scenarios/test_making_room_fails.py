@@ -202,7 +202,7 @@ def test_a_call_refused_twice_fails_the_turn_clearly(agentflow: Kit) -> None:
     result = agentflow.send("and now?")
     assert result.state == "failed"
     assert result.error is not None
-    assert result.error["code"] == "model_error.context_overflow"
+    assert result.error["code"] == "context_overflow"
     assert phases(agentflow) == ["overflow", "replaced"]
     assert agentflow.send("again").state == "done"
 

@@ -66,7 +66,7 @@ def tool_results(desk: Desk) -> list[str]:
 
 def chunks(*deltas: dict[str, Any], finish: str = "tool_calls", usage: Any = None) -> list[dict[str, Any]]:
     """Raw events of OpenAI's format: one choice each, then the finish."""
-    choices = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+    choices: list[dict[str, Any]] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
     choices.append({"index": 0, "delta": {}, "finish_reason": finish})
     events = [{"choices": [each]} for each in choices]
     events += [{"choices": [], "usage": usage}] if usage else []
