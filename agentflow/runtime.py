@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from agentflow import clock
+from agentflow.agent.inputs import parse_assignments
 from agentflow.agent.loader import AgentLoader
 from agentflow.clock import NewId
 from agentflow.conversation.inbox import HeadMove, Input, parse_input
@@ -322,6 +323,10 @@ class Runtime:
         """
         return await self._reader.tree(session_id)
 
+    def read_inputs(self, agent: str, assignments: Iterable[str]) -> dict[str, Any]:
+        """Agent inputs from `KEY=VALUE` texts, converted by the types the agent declares. Raises `InvalidInput`."""
+        return parse_assignments(self._agents.load(agent, {}).config.inputs, assignments)
+
     async def explain(
         self, agent: str, session_id: str | None = None, *, inputs: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
@@ -387,6 +392,8 @@ def _keeps_last_good(error: InvalidConfig) -> None:
     _log.warning("the changed configuration is not used, the last good one stays in force: %s", error)
 
 
-def _check_session_id(session_id: str) -> None:
-    if not session_id or len(session_id) > 200 or not session_id.isprintable():
-        raise InvalidInput("A session id has 1 to 200 printable characters.", detail={"session_id": session_id[:200]})
+def _check_session_id(session_id: object) -> None:
+    if not isinstance(session_id, str) or not 0 < len(session_id) <= 200 or not session_id.isprintable():
+        raise InvalidInput(
+            "A session id has 1 to 200 printable characters.", detail={"session_id": str(session_id)[:200]}
+        )

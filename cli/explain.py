@@ -9,7 +9,6 @@ import click
 
 from .engine import engine_options, with_runtime
 from .output import Output
-from .run import pair
 
 
 @click.command("explain", short_help="Print the exact next request, without a call.")
@@ -29,8 +28,9 @@ def command(
     db: str | None,
 ) -> None:
     """Print what AGENT's model would read next: the sizes of its parts, how room would be made, then each message."""
-    given = dict(pair(value) for value in inputs)
-    found = with_runtime(project, db, lambda runtime: runtime.explain(agent, session, inputs=given))
+    found = with_runtime(
+        project, db, lambda runtime: runtime.explain(agent, session, inputs=runtime.read_inputs(agent, inputs))
+    )
     if as_json:
         output.json(found, indent=2)
     else:

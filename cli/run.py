@@ -60,7 +60,7 @@ def command(
         _required(turn_text(text)),
         session,
         resume,
-        dict(pair(value) for value in inputs),
+        inputs,
         {name: value for name, value in limits.items() if value is not None},
         place(project, db),
         fork,
@@ -75,10 +75,3 @@ def _required(text: str) -> str:
     if not text.strip():
         raise click.UsageError("there is nothing to say: give TEXT or pipe it into standard input")
     return text
-
-
-def pair(value: str) -> tuple[str, str]:
-    key, equals, text = value.partition("=")
-    if not key or not equals:
-        raise click.UsageError(f"--input {value!r} is not KEY=VALUE")
-    return key, text

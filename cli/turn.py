@@ -31,7 +31,7 @@ class Request:
     text: str
     session: str | None
     resume: bool
-    inputs: dict[str, str]
+    inputs: tuple[str, ...]
     limits: dict[str, Any]
     place: tuple[str, ...] = ()
     fork: str | None = None
@@ -92,7 +92,8 @@ async def _session(runtime: Runtime, request: Request) -> str:
 
 async def _input(runtime: Runtime, session: str, request: Request) -> dict[str, Any]:
     message = {"role": "user", "content": request.text}
-    given = {"agent_id": request.agent, "inputs": request.inputs, "interrupt": request.interrupt}
+    inputs = runtime.read_inputs(request.agent, request.inputs)
+    given = {"agent_id": request.agent, "inputs": inputs, "interrupt": request.interrupt}
     if request.fork is not None:
         view = [await _node(runtime, session, request.fork), message]
         return {"type": "client.messages", "messages": view, **given}

@@ -30,7 +30,8 @@ AGENTS = {
         "  repeat: true\n",
     ),
     "informed": (
-        "inputs: {city: {type: string, required: true}}\nprompt: You are in {{ inputs.city }}.\n",
+        "inputs: {city: {type: string, required: true}, days: {type: integer}}\n"
+        "prompt: You are in {{ inputs.city }} for {{ inputs.days }} days.\n",
         "replies: [{text: Hello., repeat: true}]\n",
     ),
 }

@@ -61,6 +61,13 @@ def test_inputs_reach_the_agent(agentflow: Command) -> None:
     assert "city" in missing.err
 
 
+def test_an_input_is_read_by_the_type_it_is_declared_with(agentflow: Command) -> None:
+    given = ("run", "informed", "--input", "city=7", "Hello", "--input")
+    assert agentflow(*given, "days=3").code == 0
+    refused = agentflow(*given, "days=three")
+    assert (refused.code, "days" in refused.err) == (2, True)
+
+
 def test_an_input_that_is_no_pair_is_a_usage_error(agentflow: Command) -> None:
     assert agentflow("run", "informed", "--input", "Paris", "Hello").code == 2
 
