@@ -31,7 +31,7 @@ AGENTS = {
     ),
     "informed": (
         "inputs: {city: {type: string, required: true}, days: {type: integer}}\n"
-        "prompt: You are in {{ inputs.city }} for {{ inputs.days }} days.\n",
+        "prompt: You are in {{ inputs.city }}.\n",
         "replies: [{text: Hello., repeat: true}]\n",
     ),
 }
