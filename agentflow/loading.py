@@ -14,11 +14,12 @@ from agentflow.agent.config import AgentConfig, Interface
 from agentflow.agent.interfaces import MAIN
 from agentflow.agent.keys import plain
 from agentflow.agent.material import material_files, read_material
-from agentflow.agent.project import AGENTS, NAME, PROJECT_FILE, Project
+from agentflow.agent.project import AGENTS, NAME, PROJECT_FILE, Project, sub_agent_reference
 from agentflow.errors import InvalidConfig
 from agentflow.models.protocol import Model
 from agentflow.models.scripted_model import PREFIX, ScriptedModel
 from agentflow.store.rows import dumps
+from agentflow.tools.builtin import BUILTIN_NAMES
 from agentflow.tools.delegation import sub_agent_tools
 from agentflow.tools.flows import Flow, FlowLibrary, make_flow
 from agentflow.tools.hook_calls import Hook, hook_complaint
@@ -60,7 +61,7 @@ class Agents:
         """
         with self._lock:  # the store's thread loads for turns that waited
             config = self._read(reference)
-            children = [self._read(_reference(config, name)) for name in config.sub_agents]
+            children = [self._read(sub_agent_reference(config, name)) for name in config.sub_agents]
             version = (self._library.version(), *map(id, children), *map(_signature, material_files(config)))
             known, loaded = self._loaded.get(config.path, (None, None))
             if loaded is None or loaded.config is not config or known != version:
@@ -85,7 +86,9 @@ class Agents:
         material = read_material(config, [(child.name, child.description) for child in children])
         limit = config.settings.tool_result_max_chars
         tools: dict[str, Tool] = {}
-        for entry, flow in zip(config.tools, flows, strict=True):
+        for index, (entry, flow) in enumerate(zip(config.tools, flows, strict=True)):
+            if entry.name in BUILTIN_NAMES:
+                raise config.invalid(("tools", index), f"'{entry.name}' is the name of a built-in tool; choose another")
             tools[entry.name] = tool_of(
                 flow,
                 name=entry.name,
@@ -156,11 +159,6 @@ class Agents:
             own = self._open_model(interface, config.folder) if self._open_model is not None else None
             self._models[key] = own or open_model(interface, config.folder, timeout, self._scope)
         return self._models[key]
-
-
-def _reference(config: AgentConfig, sub_agent: str) -> str:
-    """A name stays one; a relative path starts at the folder of the file it stands in."""
-    return sub_agent if NAME.match(sub_agent) else str(config.folder / sub_agent)
 
 
 def _signature(path: Path) -> tuple[int, int] | None:

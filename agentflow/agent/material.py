@@ -6,7 +6,7 @@ its body, unless it is inline, then the body stands in the prompt. A reference i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -55,13 +55,17 @@ NO_MATERIAL = Material()
 
 def read_material(config: AgentConfig, sub_agents: Sequence[tuple[str, str]] = ()) -> Material:
     """Read the files. Raises `InvalidConfig` with the place of the entry whose file is missing or unusable."""
-    skills = tuple(_skills(config))
-    references = tuple(
-        Reference(entry.name, entry.description, _read(config, ("references", index, "file"), entry.file))
-        for index, entry in enumerate(config.references)
-    )
-    _refuse_twice(config, "skills", [skill.name for skill in skills])
+    read, errors = _read_all(config)
+    if errors:
+        raise errors[0]
+    skills = tuple(each for each in read if isinstance(each, Skill))
+    references = tuple(each for each in read if isinstance(each, Reference))
     return Material(skills, references, tuple(sub_agents))
+
+
+def material_errors(config: AgentConfig) -> list[InvalidConfig]:
+    """What is wrong with the files, each with the place of its entry."""
+    return _read_all(config)[1]
 
 
 def material_files(config: AgentConfig) -> list[Path]:
@@ -70,15 +74,36 @@ def material_files(config: AgentConfig) -> list[Path]:
     return [config.folder / file for file in files]
 
 
-def _skills(config: AgentConfig) -> Iterator[Skill]:
-    for index, entry in enumerate(config.skills):
-        key = ("skills", index)
-        text = _read(config, key, entry.file)
+def _read_all(config: AgentConfig) -> tuple[list[Skill | Reference], list[InvalidConfig]]:
+    read: list[Skill | Reference] = []
+    errors: list[InvalidConfig] = []
+    entries = [("skills", index, _skill) for index in range(len(config.skills))]
+    entries += [("references", index, _reference) for index in range(len(config.references))]
+    names = set[tuple[str, str]]()
+    for kind, index, make in entries:
         try:
-            name, description, body = _parsed(text, entry.file)
+            read.append(make(config, index))
+            if (kind, read[-1].name) in names:
+                raise config.invalid((kind, index), f"there are two {kind} called {read[-1].name!r}")
+            names.add((kind, read[-1].name))
         except InvalidConfig as error:
-            raise config.invalid(key, error.message) from error
-        yield Skill(name, description, body, entry.inline)
+            errors.append(error)
+    return read, errors
+
+
+def _skill(config: AgentConfig, index: int) -> Skill | Reference:
+    entry, key = config.skills[index], ("skills", index)
+    text = _read(config, key, entry.file)
+    try:
+        name, description, body = _parsed(text, entry.file)
+    except InvalidConfig as error:
+        raise config.invalid(key, error.message) from error
+    return Skill(name, description, body, entry.inline)
+
+
+def _reference(config: AgentConfig, index: int) -> Skill | Reference:
+    entry = config.references[index]
+    return Reference(entry.name, entry.description, _read(config, ("references", index, "file"), entry.file))
 
 
 def _parsed(text: str, file: str) -> tuple[str, str, str]:
@@ -105,12 +130,6 @@ def _read(config: AgentConfig, key: tuple[str | int, ...], file: str) -> str:
         raise config.invalid(key, f"there is no file {path}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise config.invalid(key, f"{file} cannot be read: {error}") from error
-
-
-def _refuse_twice(config: AgentConfig, key: str, names: Sequence[str]) -> None:
-    for index, name in enumerate(names):
-        if name in names[:index]:
-            raise config.invalid((key, index), f"there are two {key} called {name!r}")
 
 
 Readable = TypeVar("Readable", Skill, Reference)

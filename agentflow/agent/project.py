@@ -61,6 +61,11 @@ def find_agent(root: Path, agent: str) -> Path:
     raise AgentNotFound(f"There is no agent {agent!r} {where}{hint} {known}", detail={"agent": agent, "agents": names})
 
 
+def sub_agent_reference(config: AgentConfig, listed: str) -> str:
+    """How a sub-agent is found: a name stays one, a relative path starts at the folder of the file it stands in."""
+    return listed if NAME.match(listed) else str(config.folder / listed)
+
+
 def agent_files(root: Path, agent: str) -> Iterator[Path]:
     """The files that `agent` may name, best first."""
     if NAME.match(agent):

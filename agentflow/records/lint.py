@@ -8,13 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentflow.agent.config import AgentConfig
+from agentflow.agent.material import material_errors
 from agentflow.agent.problems import Path as KeyPath
 from agentflow.agent.problems import Problem
 from agentflow.agent.project import find_agent, open_project, project_root
 from agentflow.errors import InvalidConfig
 from agentflow.models.scripted_model import PREFIX, ScriptedModel
+from agentflow.records.sub_agent_checks import sub_agent_problems, sub_agent_warnings
+from agentflow.tools.builtin import BUILTIN_NAMES
 from agentflow.tools.flows import FlowLibrary
+from agentflow.tools.hook_calls import hook_complaint
 from agentflow.tools.tool import tool_of
+from agentflow.turn.worker import imported
 
 _OF_SUMMARIES = ("prompt", "llm", "model")
 
@@ -37,12 +42,20 @@ def validate_agent(
     root = Path(project).resolve()
     path = find_agent(root, str(agent))
     home = root if path.is_relative_to(root) else project_root(path)
+    environment = os.environ if variables is None else variables
     try:
-        config = open_project(home, variables=variables).load(path, os.environ if variables is None else variables)
+        opened = open_project(home, variables=variables)
+        config = opened.load(path, environment)
     except InvalidConfig as error:
         return Report(tuple(_entries(error)), ())
-    errors = [*_tools(config, FlowLibrary.of_project(home)), *_models(config)]
-    return Report(tuple(map(str, errors)), tuple(map(str, _warnings(config))))
+    library = FlowLibrary.of_project(home)
+    errors = [
+        *_tools(config, library), *_hooks(config, library), *_worker(config, library), *_models(config),
+        *sub_agent_problems(config, opened, environment),
+    ]  # fmt: skip
+    of_files = [entry for error in material_errors(config) for entry in _entries(error)]
+    warnings = [*_warnings(config), *sub_agent_warnings(config, opened, environment)]
+    return Report((*map(str, errors), *of_files), tuple(map(str, warnings)))
 
 
 def _entries(error: InvalidConfig) -> list[str]:
@@ -62,10 +75,35 @@ def _entries(error: InvalidConfig) -> list[str]:
 
 def _tools(config: AgentConfig, library: FlowLibrary) -> Iterator[Problem]:
     for index, entry in enumerate(config.tools):
+        if entry.name in BUILTIN_NAMES:
+            yield config.problem(("tools", index), f"'{entry.name}' is the name of a built-in tool; choose another")
+            continue
         try:
             _ = tool_of(library.get(entry.flow, base=config.folder), name=entry.name).parameters
         except InvalidConfig as error:
             yield config.problem(("tools", index), error.message)
+
+
+def _hooks(config: AgentConfig, library: FlowLibrary) -> Iterator[Problem]:
+    for point in type(config.hooks).model_fields:
+        for index, entry in enumerate(getattr(config.hooks, point)):
+            try:
+                complaint = hook_complaint(library.get(entry.flow, base=config.folder), point)
+            except InvalidConfig as error:
+                complaint = error.message
+            if complaint is not None:
+                yield config.problem(("hooks", point, index), complaint)
+
+
+def _worker(config: AgentConfig, library: FlowLibrary) -> Iterator[Problem]:
+    """A worker at a URL is only asked when a turn runs."""
+    if config.worker is None or config.worker.startswith(("http://", "https://")):
+        return
+    try:
+        library.get(config.worker, base=config.folder)
+    except InvalidConfig as error:
+        if imported(config.worker) is None:
+            yield config.problem(("worker",), error.message)
 
 
 def _models(config: AgentConfig) -> Iterator[Problem]:
