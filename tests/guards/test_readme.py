@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 
 from agentflow import Runtime, with_runtime
+from agentflow.tools.hook_calls import GIVEN
+from agentflow.turn.hooks import _ALLOWED
 from agentflow.turn.machine import diagram
 from cli.main import COMMANDS, run
 from cli.project_template import FILES
@@ -173,6 +175,11 @@ def test_every_path_that_is_named_is_there() -> None:
 
 def test_the_state_diagram_is_the_machine_s() -> None:
     assert _blocks("mermaid") == [diagram()]
+
+
+def test_the_points_of_hooks_are_the_ones_there_are() -> None:
+    rows = [f"| {point} | {', '.join(told)} | {', '.join(_ALLOWED[point])} |" for point, told in GIVEN.items()]
+    assert "\n".join(rows) in README
 
 
 def test_the_layers_shown_are_the_ones_that_are_held() -> None:
