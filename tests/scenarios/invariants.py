@@ -15,10 +15,17 @@ TABLES = sorted(table.name for table in Base.metadata.sorted_tables)
 Wire = Mapping[str, Any]
 
 
-def everything(db: str) -> dict[str, list[tuple[Any, ...]]]:
-    """Every row of every table: what a read leaves as it is."""
+def everything(db: str, session_id: str) -> dict[str, list[tuple[Any, ...]]]:
+    """Every row of a session: what a read leaves as it is."""
     with reading(db) as select:
-        return {table: sorted(select(f"SELECT * FROM {table}"), key=repr) for table in TABLES}
+        ((key,),) = select(f"SELECT key FROM session WHERE id = '{session_id}'")
+        return {
+            table: sorted(
+                select(f"SELECT * FROM {table} WHERE {'key' if table == 'session' else 'session_key'} = {key}"),
+                key=repr,
+            )
+            for table in TABLES
+        }
 
 
 def check_wire(messages: Iterable[Wire]) -> None:

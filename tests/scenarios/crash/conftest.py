@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 from agentflow.testing.postgres import schema
 from tests.scenarios.crash import project as agents
 
-Dies = Callable[..., bool]
+Deaths = Callable[[str], Iterator[tuple[str, bool]]]
 
 
 @pytest.fixture(scope="module")
@@ -50,19 +51,38 @@ def program() -> Iterator[subprocess.Popen[str]]:
 
 
 @pytest.fixture
-def dies(program: subprocess.Popen[str], project: Path, db: str) -> Dies:
-    """Perform a kind of turn in a process that is killed after a commit; false when it had no such commit."""
+def deaths(program: subprocess.Popen[str], project: Path, db: str) -> Iterator[Deaths]:
+    """Perform a kind of turn once for each of its commits, killed right after it, and once whole.
 
-    def perform(kind: str, commit: int, session: str) -> bool:
-        order: dict[str, Any] = {
-            "kind": kind, "commit": commit, "project": str(project), "db": db, "session": session,
-        }  # fmt: skip
-        assert program.stdin is not None
-        assert program.stdout is not None
-        program.stdin.write(json.dumps(order) + "\n")
-        program.stdin.flush()
-        outcome = json.loads(program.stdout.readline())
-        assert outcome in ("killed", "whole"), outcome
-        return bool(outcome == "killed")
+    Gives each session, and whether its process was killed; the next process runs while a session is looked at.
+    """
+    assert program.stdin is not None
+    assert program.stdout is not None
+    orders, outcomes, waiting = program.stdin, program.stdout, [0]
 
-    return perform
+    def start(kind: str, commit: int) -> str:
+        session = f"{db[:4]} {kind} {commit}"
+        order = {"kind": kind, "commit": commit, "project": str(project), "db": db, "session": session}
+        orders.write(json.dumps(order) + "\n")
+        orders.flush()
+        waiting[0] += 1
+        return session
+
+    def outcome_of_the_first() -> Any:
+        waiting[0] -= 1
+        return json.loads(outcomes.readline())
+
+    def perform(kind: str) -> Iterator[tuple[str, bool]]:
+        session = start(kind, 1)
+        for commit in count(2):
+            following = start(kind, commit)
+            outcome = outcome_of_the_first()
+            assert outcome in ("killed", "whole"), outcome
+            yield session, outcome == "killed"
+            if outcome == "whole":
+                return
+            session = following
+
+    yield perform
+    while waiting[0]:
+        outcome_of_the_first()

@@ -1,6 +1,7 @@
 """A process that answers a question many times at once.
 
-Run as `python -m tests.scenarios.crash.rivals PROJECT DB SESSION CALL N`. Says `ready`, waits for a line, and prints how each answer was taken, as JSON.
+Run as `python -m tests.scenarios.crash.rivals PROJECT DB SESSION CALL N`. Says `ready`, waits for a line, and prints
+how each answer was taken, as JSON.
 """
 
 from __future__ import annotations
