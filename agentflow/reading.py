@@ -124,6 +124,9 @@ class Reader:
         seq, completed = after_seq, set[str]()
         try:
             while True:
+                if subscription.is_behind:
+                    self._feeds.unsubscribe(session_id, subscription)
+                    subscription = self._feeds.subscribe(session_id)
                 page = await self._store.events(session_id, seq, _PAGE)
                 for event in page:
                     seq = event.seq or seq
@@ -133,7 +136,7 @@ class Reader:
                         return
                 if len(page) == _PAGE:
                     continue
-                if await self._stands_still(session_id, seq, end):
+                if await self._stands_still(record, seq, end):
                     if end.turn_id is not None and (end.live or end.died):
                         yield _died(session_id, end.turn_id)
                     return
@@ -150,8 +153,8 @@ class Reader:
                             yield event
                             if end.after(event):
                                 return
-                        elif event.seq > seq + 1:
-                            behind = True  # another process wrote in between: the log has what is missing
+                        elif event.seq > seq + 1 or event.type == events.SESSION_CREATED:
+                            behind = True  # another process wrote in between, or the session was erased: look
                             break
         finally:
             self._feeds.unsubscribe(session_id, subscription)
@@ -166,13 +169,18 @@ class Reader:
             return _End(turn_id, record.seq + 1, live=True)
         return _End(turn_id, step.done_seq, live=False)
 
-    async def _stands_still(self, session_id: str, seq: int, end: _End) -> bool:
-        """The log is read to its end: will anything more come that this reader waits for?"""
-        if end.live and end.turn_id is None:
-            return False
+    async def _stands_still(self, begun: SessionRecord, seq: int, end: _End) -> bool:
+        """The log is read to its end: will anything more come that this reader waits for?
+
+        Raises `SessionNotFound` when the session was erased meanwhile, whether or not its id is used again (R12).
+        """
         if not end.live:
             return True
-        record = await self.record(session_id)
+        record = await self.record(begun.id)
+        if record.key != begun.key:
+            raise SessionNotFound(f"Session {begun.id!r} was erased.", detail={"session_id": begun.id})
+        if end.turn_id is None:
+            return False
         waits = end.turn_id is not None and await self._store.waits(record.key, end.turn_id)
         return not waits and not is_running(record) and record.seq <= seq
 

@@ -18,6 +18,7 @@ from agentflow.text import preview, sanitise
 
 MAX_LEVELS = 64  # of nesting, the input itself being the first (C7)
 MAX_ID = 200  # characters
+MAX_BITS = 1024  # of an integer, as much as a floating point number reaches; JSON's readers differ beyond
 MAX_SHOWN = 40  # characters of what was sent, in a sentence about it
 
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -86,7 +87,7 @@ def json_value(value: Any, field: str, level: int) -> Any:
     if isinstance(value, str):
         return sanitise(value)
     if value is None or isinstance(value, bool | int):
-        return value
+        return refuse(field, "is too large a number.") if value and value.bit_length() > MAX_BITS else value
     if isinstance(value, float):
         return value if math.isfinite(value) else refuse(field, f"{value} is not a JSON number.")
     if level > MAX_LEVELS:

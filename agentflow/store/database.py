@@ -11,6 +11,8 @@ tables are made or upgraded (`schema.py`).
 
 from __future__ import annotations
 
+import os
+import re
 import sqlite3
 import threading
 import time
@@ -19,7 +21,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar
 from urllib.parse import parse_qsl, unquote
 
-from agentflow.errors import StoreError
+from agentflow.errors import InvalidInput, StoreError
 
 BUSY_TIMEOUT_MS = 15_000
 
@@ -58,9 +60,13 @@ class Database(ABC):
     def is_dead(self, connection: Connection) -> bool:
         """Whether the connection is of no use any more."""
 
+    def place(self) -> object:
+        """What tells the database from another one at the same URL; null where none can take its place."""
+        return None
+
     @abstractmethod
     def wrap(self, error: Exception) -> Exception:
-        """The error as ours: a driver's error as `StoreError`, its cause kept, any other as it is."""
+        """The error as ours: a driver's error as `StoreError`, one that is `unfit` as that, any other as it is."""
 
     @abstractmethod
     def release(self, connection: Connection) -> None:
@@ -109,6 +115,14 @@ class SqliteDatabase(Database):
             ) from error
         return connection
 
+    def place(self) -> object:
+        """The file itself: a file that was deleted or replaced is written to by whoever has it open, for nobody."""
+        try:
+            status = os.stat(self.path) if self.path else None
+        except OSError:
+            return None
+        return None if status is None else (status.st_dev, status.st_ino)
+
     def release(self, connection: Connection) -> None:
         if self.path:
             connection.close()
@@ -129,7 +143,7 @@ class SqliteDatabase(Database):
 
     def wrap(self, error: Exception) -> Exception:
         if not isinstance(error, sqlite3.Error):
-            return error
+            return unfit(error)
         where = repr(self.path) if self.path else "in memory"
         wrapped = StoreError(f"The SQLite database {where} refused the work: {error}.")
         wrapped.__cause__ = error
@@ -194,10 +208,27 @@ class PostgresDatabase(Database):
         from psycopg import Error
 
         if not isinstance(error, Error):
-            return error
+            return unfit(error)
         wrapped = StoreError(f"The Postgres database refused the work: {str(error).strip()}.")
         wrapped.__cause__ = error
         return wrapped
+
+
+def unfit(error: Exception) -> Exception:
+    """A driver's complaint about a value that no database can hold, as `InvalidInput`; any other error as it is."""
+    if not isinstance(error, UnicodeEncodeError | OverflowError):
+        return error
+    refused = InvalidInput(f"The request has an id that is no text, or a number that is too large: {error}.")
+    refused.__cause__ = error
+    return refused
+
+
+_PASSWORD = re.compile(r"(?<=://)([^/@:]*):.*@")
+
+
+def shown_url(url: str) -> str:
+    """The URL as a sentence may name it: without its password (A3)."""
+    return _PASSWORD.sub(r"\1:***@", url)
 
 
 def open_database(url: str) -> Database:
@@ -207,13 +238,15 @@ def open_database(url: str) -> Database:
         return PostgresDatabase(url)
     if not separator or scheme != "sqlite":
         raise StoreError(
-            f"The database URL {url!r} is not understood. Use sqlite:///path/to/file.db, sqlite:// (in memory) "
-            "or postgresql+psycopg://user@host/name."
+            f"The database URL {shown_url(url)!r} is not understood. Use sqlite:///path/to/file.db, "
+            "sqlite:// (in memory) or postgresql+psycopg://user@host/name."
         )
     path, _, query = rest.partition("?")
     options = dict(parse_qsl(query, keep_blank_values=True))
     synchronous = options.pop("synchronous", "full").lower()
     if options or synchronous not in ("full", "normal"):
-        raise StoreError(f"The database URL {url!r} has an unknown option; there is synchronous=full or normal.")
+        raise StoreError(
+            f"The database URL {shown_url(url)!r} has an unknown option; there is synchronous=full or normal."
+        )
     name = unquote(path.removeprefix("/"))
-    return SqliteDatabase(url, "" if name == ":memory:" else name, synchronous)
+    return SqliteDatabase(url, "" if name in ("", ":memory:") else os.path.abspath(name), synchronous)

@@ -17,9 +17,13 @@ class Line:
         self.database = database
         self._connection: Connection = None
         self._cursor: Any = None
+        self._place: object = None
 
     def begin(self, text: str) -> Tx:
         """A transaction; `StoreError` when the database is away or of another version (R1)."""
+        if self._connection is not None and self.database.place() != self._place:
+            self.drop()  # its file was deleted or replaced: what is written there would be lost without a word
+            self.database.is_prepared = False
         if self._connection is None:
             connection = self.database.connect()
             try:
@@ -27,7 +31,7 @@ class Line:
             except BaseException:
                 self.database.release(connection)
                 raise
-            self._connection, self._cursor = connection, connection.cursor()
+            self._connection, self._cursor, self._place = connection, connection.cursor(), self.database.place()
         self._cursor.execute(text)
         return Tx(self._cursor, self.database.name)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agentflow.errors import StoreError
-from agentflow.store.database import Connection, Database, open_database
+from agentflow.store.database import Connection, Database, open_database, shown_url
 
 SCHEMA_VERSION = "0001"
 
@@ -113,7 +113,7 @@ def _definitions(name: str) -> Iterator[str]:
 def _refuse_newer(database: Database, found: str) -> None:
     if found > SCHEMA_VERSION:
         raise StoreError(
-            f"The database {database.url!r} has the schema version {found}, newer than this agentflow's "
+            f"The database {shown_url(database.url)!r} has the schema version {found}, newer than this agentflow's "
             f"{SCHEMA_VERSION}. Install a newer agentflow to use it; nothing was changed.",
             detail={"found": found, "known": SCHEMA_VERSION},
         )
@@ -123,7 +123,7 @@ def _refuse_unless_upgradable(database: Database, found: str) -> None:
     _refuse_newer(database, found)
     if database.name != "sqlite":
         raise StoreError(
-            f"The database {database.url!r} has the older schema version {found}; this agentflow needs "
+            f"The database {shown_url(database.url)!r} has the older schema version {found}; this agentflow needs "
             f"{SCHEMA_VERSION}. Run `agentflow db upgrade`.",
             detail={"found": found, "known": SCHEMA_VERSION},
         )

@@ -13,22 +13,34 @@ from typing import Any
 from agentflow import clock
 from agentflow.events import LLM_DELTA, Event, LogEntry
 
+_MOST_UNREAD = 10_000
+
 
 class Subscription:
-    """One reader's unread events, in order."""
+    """One reader's unread events, in order.
+
+    A reader that leaves 10,000 of them unread `is_behind`: it gets nothing more, and has to read the log and subscribe
+    again, so that one which never reads keeps no memory (B64).
+    """
 
     def __init__(self) -> None:
+        self.is_behind = False
         self._unread: deque[Event] = deque()
         self._waiter: asyncio.Future[None] | None = None
 
     def put(self, event: Event) -> None:
+        if len(self._unread) == _MOST_UNREAD:
+            self.is_behind = True
+            self._unread.clear()
+        if self.is_behind:
+            return
         self._unread.append(event)
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
     async def take(self, timeout: float) -> list[Event]:  # noqa: ASYNC109  # an empty answer, not an error
         """All unread events, waiting up to `timeout` seconds of the loop's clock for the first; may be empty."""
-        if not self._unread:
+        if not self._unread and not self.is_behind:
             loop = asyncio.get_running_loop()
             self._waiter = loop.create_future()
             alarm = loop.call_later(timeout, self._expire, self._waiter)

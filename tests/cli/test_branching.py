@@ -100,3 +100,18 @@ def test_explain_prints_the_request_and_its_parts(agentflow: Command) -> None:
     parts = json.loads(agentflow("explain", "informed", "--input", "city=Rome", "--json").out)
     assert [section["name"] for section in parts["sections"]] == ["system prompt", "tools", "history"]
     assert agentflow("explain", "informed").code == 2
+
+
+def test_json_that_is_nested_beyond_reading_is_a_usage_error(agentflow: Command, project: Path) -> None:
+    (project / "input.json").write_text("[" * 100_000)
+    done = agentflow("submit", "s-1", "--input", "input.json")
+    assert (done.code, done.out) == (2, "")
+    assert "the input is not JSON" in done.err
+
+
+def test_a_session_id_that_is_no_text_is_invalid_input(agentflow: Command) -> None:
+    """Bytes on a command line that are not UTF-8 arrive as lone surrogates."""
+    for command in (("sessions", "show"), ("stop",), ("trace",), ("events",)):
+        done = agentflow(*command, "\udcff")
+        assert (done.code, done.out) == (2, "")
+        assert "invalid_input" in done.err

@@ -61,6 +61,16 @@ def test_a_url_that_names_no_database_of_ours_is_refused(url: str, told: str) ->
         open_database(url)
 
 
+@pytest.mark.parametrize(
+    "url", ["postgres://me:s3cret@host/name", "mysql://me:p@ss:s3cret/@host/name?x=1", "redis://:s3cret@host"]
+)
+def test_a_refused_url_is_shown_without_its_password(url: str) -> None:
+    """A3: secrets never appear in errors."""
+    with pytest.raises(StoreError, match=r"://(me)?:\*\*\*@host") as refused:
+        open_database(url)
+    assert "s3cret" not in str(refused.value)
+
+
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"no-folder.*Check that its folder exists"):
         open_database(f"sqlite:///{tmp_path}/no-folder/x.db").connect()
