@@ -38,18 +38,30 @@ class _Left:
 def repair(tx: Tx, work: Work, turn: int, move: Move, at: Instant, new_id: NewId) -> str:
     """Close the turn of an owner that is gone (T30); returns its id. Its entries are staged in `work`."""
     left = _left(tx, work.key, turn)
-    shown = next(((id_, text) for id_, text, of in left.streams if of == left.execution and text), ("", ""))
-    closing = close(left.calls, shown[1] or "", _DIED, marker=INTERRUPTED)
+    heard = _heard(tx, work.key, turn, left)
+    shown, seen, of = next((stream for stream in left.streams if stream[2] in heard and stream[1]), ("", "", 0))
+    closing = close(left.calls, seen or "", _DIED, marker=INTERRUPTED)
     _close_calls(tx, work, turn, left.execution, closing.results, new_id)
     for call_id, _, _ in left.streams:
         work.rows.append(_lost_call(call_id))
         work.tell(events.plain(events.LLM_CALL_ERRORED, {"call_id": call_id, "code": "interrupted"}))
     answer = None
     if closing.text is not None:
-        answer = Message(shown[0], "assistant", closing.text)
+        answer = Message(shown if of == left.execution else new_id(), "assistant", closing.text)
         work.record(tx, [answer], turn, left.execution, head_id(tx, work))
     _end(tx, work, turn, left, move, at, answer, closing.answer_chars, None)
     return left.turn_id
+
+
+def _heard(tx: Tx, key: int, turn: int, left: _Left) -> set[int]:
+    """The executions whose text the user reads: the main one, and those that the turn was handed to (T34)."""
+    heard = {left.execution}
+    handing = {(call.execution, call.id) for call in left.calls if call.name == "delegate"}
+    below = "SELECT number, parent, parent_call_id FROM execution WHERE session_key = ? AND turn = ? ORDER BY number"
+    for number, parent, call_id in tx.all(below, key, turn):
+        if parent in heard and (parent, call_id) in handing:
+            heard.add(number)
+    return heard
 
 
 def repair_and_release(tx: Tx, work: Work, move: Move, at: Instant, new_id: NewId) -> None:
