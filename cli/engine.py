@@ -30,6 +30,15 @@ def engine_options(command: F) -> F:
     return project_option(_db_option(command))
 
 
+def project_of(agent: str, project: Path) -> Path:
+    """The project as given; without one, a path to an agent in another project's agents/ brings that one along."""
+    path = Path(agent).resolve()
+    folder = path.parent if path.name == "agent.yaml" else path
+    own = folder.parent.parent
+    is_elsewhere = folder.parent.name == "agents" and own != Path.cwd() and (folder / "agent.yaml").is_file()
+    return own if is_elsewhere and project == Path(".") else project
+
+
 def place(project: Path, db: str | None) -> tuple[str, ...]:
     """The options that name this project and database in a command that is printed."""
     named = () if project == Path(".") else ("--project", str(project))

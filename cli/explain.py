@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .engine import engine_options, with_runtime
+from .engine import engine_options, project_of, with_runtime
 from .output import Output
 
 
@@ -29,7 +29,9 @@ def command(
 ) -> None:
     """Print what AGENT's model would read next: the sizes of its parts, how room would be made, then each message."""
     found = with_runtime(
-        project, db, lambda runtime: runtime.explain(agent, session, inputs=runtime.read_inputs(agent, inputs))
+        project_of(agent, project),
+        db,
+        lambda runtime: runtime.explain(agent, session, inputs=runtime.read_inputs(agent, inputs)),
     )
     if as_json:
         output.json(found, indent=2)

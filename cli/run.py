@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from .engine import engine_options, place, with_runtime
+from .engine import engine_options, place, project_of, with_runtime
 from .output import Output
 from .stdin import one_text, turn_text
 from .views import view_of
@@ -54,6 +54,7 @@ def command(
         raise click.UsageError("--session names a session and --continue finds one: give one of them")
     if fork is not None and (queue is not None or not (session or resume)):
         raise click.UsageError("--fork needs the session, by --session or --continue, and cannot be queued")
+    project = project_of(agent, project)
     limits = {"max_iterations": max_iterations, "max_cost": max_cost, "turn_timeout_secs": timeout}
     request = Request(
         agent,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from .engine import project_option
+from .engine import project_of, project_option
 from .exits import Exit
 from .output import Output, note
 
@@ -27,7 +27,7 @@ def command(output: Output, paths: tuple[str, ...], project: Path) -> int:
         raise click.UsageError(f"{project} has no agents/NAME/agent.yaml: name a PATH")
     failed = 0
     for agent in agents:
-        report = validate_agent(agent, project)
+        report = validate_agent(agent, project_of(agent, project))
         for line in (*report.errors, *report.warnings):
             output.line(str(line))
         failed += bool(report.errors)

@@ -27,6 +27,22 @@ def test_init_writes_a_project_that_is_valid_and_runs(
     assert "has 5 words" in agentflow("run", "guide", "How long is this text?").out
 
 
+@pytest.mark.parametrize(
+    ("folder", "agent"),
+    [("empty", "../new/agents/guide"), ("empty", "../new/agents/guide/agent.yaml"), ("new/agents", "guide")],
+)
+def test_an_agent_s_path_brings_its_project_along(
+    agentflow: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, agent: str
+) -> None:
+    agentflow("init", "new")
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / folder)
+    assert agentflow("validate", agent).code == 0
+    assert agentflow("explain", agent).code == 0
+    assert "has 5 words" in agentflow("run", agent, "How long is this text?").out
+    assert (tmp_path / "new" / "agentflow.db").exists()
+
+
 def test_init_overwrites_nothing(agentflow: Command, project: Path) -> None:
     mine = project / "workflows" / "texts.py"
     mine.parent.mkdir()
