@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +16,7 @@ from agentflow.agent.interfaces import MAIN
 from agentflow.agent.keys import plain
 from agentflow.agent.material import material_files, read_material
 from agentflow.agent.project import AGENTS, NAME, PROJECT_FILE, Project, sub_agent_reference
-from agentflow.errors import InvalidConfig
+from agentflow.errors import AgentflowError, AgentNotFound, InvalidConfig
 from agentflow.models.protocol import Model
 from agentflow.models.scripted_model import PREFIX, ScriptedModel
 from agentflow.store.rows import dumps
@@ -27,6 +28,8 @@ from agentflow.tools.materials import material_tools
 from agentflow.tools.tool import ASK_USER_TOOL, WRITE_TODOS_TOOL, Tool, tool_of
 from agentflow.turn.loaded import LoadedAgent, prompt_of, summary_interface
 from agentflow.turn.worker import HttpWorker, PythonWorker, Worker, imported
+
+_log = logging.getLogger("agentflow.runtime")
 
 T = TypeVar("T")
 
@@ -57,17 +60,29 @@ class Agents:
     def load(self, reference: str, limits: Mapping[str, Any]) -> LoadedAgent:
         """The agent of a name or path as its files are now, its settings changed by `limits` for one turn.
 
+        Files that have become unusable are reported, and the last agent that could be made of them is given (A7).
         Raises `AgentNotFound`, `InvalidConfig`, and `InvalidInput` for limits that cannot be.
         """
         with self._lock:  # the store's thread loads for turns that waited
             config = self._read(reference)
-            children = [self._read(sub_agent_reference(config, name)) for name in config.sub_agents]
-            version = (self._library.version(), *map(id, children), *map(_signature, material_files(config)))
-            known, loaded = self._loaded.get(config.path, (None, None))
-            if loaded is None or loaded.config is not config or known != version:
-                loaded = self._make(config, self._flows_of(config), children)
-                self._loaded[config.path] = version, loaded
-        return replace(loaded, config=config.with_settings(limits)) if limits else loaded
+            try:
+                loaded = self._current(config)
+            except (AgentNotFound, InvalidConfig) as error:
+                if config.path not in self._loaded:
+                    raise
+                keeps_last_good(error)
+                _, loaded = self._loaded[config.path]
+        return replace(loaded, config=loaded.config.with_settings(limits)) if limits else loaded
+
+    def _current(self, config: AgentConfig) -> LoadedAgent:
+        """The agent as it was made, or made again because a file changed."""
+        children = [self._read(sub_agent_reference(config, name)) for name in config.sub_agents]
+        version = (self._library.version(), *map(id, children), *map(_signature, material_files(config)))
+        known, loaded = self._loaded.get(config.path, (None, None))
+        if loaded is None or loaded.config is not config or known != version:
+            loaded = self._make(config, self._flows_of(config), children)
+            self._loaded[config.path] = version, loaded
+        return loaded
 
     def name_of(self, reference: str) -> str:
         """The name of the agent of a name or path. Raises `AgentNotFound`, `InvalidConfig` for a path."""
@@ -159,6 +174,11 @@ class Agents:
             own = self._open_model(interface, config.folder) if self._open_model is not None else None
             self._models[key] = own or open_model(interface, config.folder, timeout, self._scope)
         return self._models[key]
+
+
+def keeps_last_good(error: AgentflowError) -> None:
+    """Report a configuration that is not used because an earlier one was good (A7)."""
+    _log.warning("the changed configuration is not used, the last good one stays in force: %s", error)
 
 
 def _signature(path: Path) -> tuple[int, int] | None:

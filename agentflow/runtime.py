@@ -23,7 +23,7 @@ from agentflow.conversation.inbox import HeadMove, Input, parse_input
 from agentflow.errors import AgentNotFound, InvalidConfig, InvalidInput, NoPendingQuestion, SessionNotFound
 from agentflow.events import Event
 from agentflow.explaining import explain
-from agentflow.loading import Agents, OpenModel, database_url
+from agentflow.loading import Agents, OpenModel, database_url, keeps_last_good
 from agentflow.reading import Reader, is_running
 from agentflow.running import MOVES, POLL_SECS, RunningTurns
 from agentflow.store.path_protocol import Moved, MoveHead, Settle
@@ -381,15 +381,11 @@ def _opened(project: str | Path) -> tuple[Path, AgentLoader]:
     root = Path(project).resolve()
     if not root.is_dir():
         raise InvalidConfig(f"There is no project folder {str(project)!r}.", detail={"project": str(project)})
-    return root, AgentLoader(root, report=_keeps_last_good)
+    return root, AgentLoader(root, report=keeps_last_good)
 
 
 def session_not_found(session_id: str) -> SessionNotFound:
     return SessionNotFound(f"There is no session {session_id!r}.", detail={"session_id": session_id})
-
-
-def _keeps_last_good(error: InvalidConfig) -> None:
-    _log.warning("the changed configuration is not used, the last good one stays in force: %s", error)
 
 
 def _check_session_id(session_id: object) -> None:

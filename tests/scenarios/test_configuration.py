@@ -9,7 +9,7 @@ import pytest
 
 from agentflow import InvalidConfig, InvalidInput
 from agentflow.testing import Kit
-from tests.scenarios.support import rows, said
+from tests.scenarios.support import call, rows, said
 
 INPUTS = {
     "customer": {"type": "string", "required": True, "description": "Who asks."},
@@ -63,6 +63,50 @@ def test_an_invalid_new_file_is_reported_and_the_last_good_one_stays_in_force(
     agentflow.restart()
     with pytest.raises(InvalidConfig, match="did you mean 'model'"):
         agentflow.send("three")
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        ({"tools": ["nowhere"]}, "no flow 'nowhere'"),
+        ({"hooks": {"step_start": ["nowhere"]}}, "no flow 'nowhere'"),
+        ({"sub_agents": ["nobody"]}, "no agent 'nobody'"),
+        ({"skills": ["gone.md"]}, "there is no file"),
+        ({"worker": "nowhere.py:decide"}, "nowhere"),
+    ],
+    ids=str,
+)
+def test_a_new_file_that_names_what_is_not_there_leaves_the_last_good_one_in_force(
+    agentflow: Kit, caplog: pytest.LogCaptureFixture, keys: dict[str, Any], told: str
+) -> None:
+    """Invalid is all that `validate` refuses, not only what its own text shows."""
+    agentflow.agent(prompt="Be brief.", replies=lambda request: {"text": "ok"})
+    agentflow.send("one")
+    agentflow.agent(prompt="Be long.", replies=lambda request: {"text": "ok"}, **keys)
+    with caplog.at_level(logging.WARNING):
+        assert agentflow.send("two", limits={"max_iterations": 7}).answer == "ok"
+    assert told in caplog.text
+    assert agentflow.requests[1].messages[0]["content"] == "Be brief."
+    agentflow.agent(prompt="Be long.", replies=lambda request: {"text": "ok"})
+    agentflow.send("three")
+    assert agentflow.requests[2].messages[0]["content"] == "Be long."
+
+
+def test_a_flow_file_that_breaks_between_turns_leaves_the_last_good_one_in_force(
+    agentflow: Kit, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A6, A7: an editor's half-written file does not take the service down."""
+    flows = agentflow.project / "workflows"
+    flows.mkdir()
+    (flows / "look.py").write_text('def look() -> str:\n    """Look."""\n    return "quiet"\n')
+    replies: list[dict[str, Any]] = [{"tool_calls": [call("look")]}, {"text": "ok"}]
+    agentflow.agent(tools=["look"], replies=[*replies, *replies])
+    agentflow.send("one")
+    (flows / "look.py").write_text("def look(")
+    with caplog.at_level(logging.WARNING):
+        assert agentflow.send("two").answer == "ok"
+    assert "look.py:1" in caplog.text
+    assert [message["content"] for message in agentflow.path() if message["role"] == "tool"] == ["quiet", "quiet"]
 
 
 def test_inputs_reach_the_prompt(agentflow: Kit) -> None:
