@@ -46,7 +46,7 @@ def reading(db: str) -> Iterator[Select]:
     import psycopg
 
     with psycopg.connect(db.replace("postgresql+psycopg://", "postgresql://")) as server:
-        yield lambda query: server.execute(query).fetchall()  # type: ignore[call-overload]
+        yield lambda query: server.execute(query).fetchall()
 
 
 def rows(db: str, query: str) -> list[tuple[Any, ...]]:

@@ -101,6 +101,6 @@ def replies(request: ModelRequest) -> dict[str, Any]:
     users = [number for number, message in enumerate(messages) if message["role"] == "user"]
     said = messages[users[-1]]["content"]
     noted = any("note: ask" in str(message["content"]) for message in messages if message["role"] == "system")
-    plan = _plan("ask" if noted else said)
+    plan = _plan("ask" if noted else str(said))
     done = sum(message["role"] == "assistant" for message in messages[users[-1] :])
     return plan[min(done, len(plan) - 1)]
