@@ -95,6 +95,12 @@ def _todos(node: Node) -> list[str | None]:
     return [f"todos {done}/{len(node['todos'])}", None if doing is None else _short(doing)]
 
 
+def _hook(node: Node) -> list[str | None]:
+    outcome = None if node["outcome"] == "ok" else node["outcome"]
+    error = f"error: {_short(node['error'])}" if node["error"] else None
+    return [f"hook {node['flow']} at {node['point']}", outcome, _milliseconds(node["duration_ms"]), error]
+
+
 def _execution(node: Node) -> list[str | None]:
     return [f"agent {node['agent']}", node["status"], _milliseconds(node["duration_ms"])]
 
@@ -110,6 +116,7 @@ _PARTS: dict[str, Callable[[Node], list[str | None]]] = {
     "question": _question,
     "todos": _todos,
     "execution": _execution,
+    "hook": _hook,
     "event": _event,
 }
 

@@ -49,13 +49,17 @@ def validate_agent(
     except InvalidConfig as error:
         return Report(tuple(_entries(error)), ())
     library = FlowLibrary.of_project(home)
-    errors = [
-        *_tools(config, library), *_hooks(config, library), *_worker(config, library), *_models(config),
-        *sub_agent_problems(config, opened, environment),
-    ]  # fmt: skip
-    of_files = [entry for error in material_errors(config) for entry in _entries(error)]
+    of_sub_agents = sub_agent_problems(config, opened, environment, lambda child: _own_errors(child, library))
     warnings = [*_warnings(config), *sub_agent_warnings(config, opened, environment)]
-    return Report((*map(str, errors), *of_files), tuple(map(str, warnings)))
+    return Report((*_own_errors(config, library), *map(str, of_sub_agents)), tuple(map(str, warnings)))
+
+
+def _own_errors(config: AgentConfig, library: FlowLibrary) -> list[str]:
+    """What is wrong with an agent, its sub-agents apart."""
+    problems = [
+        *_tools(config, library), *_hooks(config, library), *_worker(config, library), *_models(config),
+    ]  # fmt: skip
+    return [*map(str, problems), *(entry for error in material_errors(config) for entry in _entries(error))]
 
 
 def _entries(error: InvalidConfig) -> list[str]:

@@ -11,10 +11,13 @@ from agentflow.agent.project import Project, find_agent, sub_agent_reference
 from agentflow.errors import AgentNotFound, InvalidConfig
 
 Load = Callable[[Path], AgentConfig]
+ErrorsOf = Callable[[AgentConfig], list[str]]
 
 
-def sub_agent_problems(config: AgentConfig, project: Project, variables: Mapping[str, str]) -> Iterator[Problem]:
-    """The mistakes in what an agent lists under `sub_agents`."""
+def sub_agent_problems(
+    config: AgentConfig, project: Project, variables: Mapping[str, str], errors_of: ErrorsOf
+) -> Iterator[Problem]:
+    """The mistakes in what an agent lists under `sub_agents`, those of the listed agents' own files included."""
     loaded: dict[Path, AgentConfig] = {config.path: config}
 
     def load(path: Path) -> AgentConfig:
@@ -36,6 +39,8 @@ def sub_agent_problems(config: AgentConfig, project: Project, variables: Mapping
         if child.name in names:
             yield config.problem(key, f"the sub-agent {child.name!r} is named twice")
         names.append(child.name)
+        if errors := errors_of(child):
+            yield config.problem(key, f"is not valid: {errors[0].splitlines()[0]}")
         circle = _circle(child, [config.path], project, load)
         if circle:
             yield config.problem(key, f"the sub-agents call each other in a circle: {' -> '.join(circle)}")

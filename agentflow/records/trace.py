@@ -21,7 +21,7 @@ Node = dict[str, Any]
 _TOKENS = ("input", "output", "cache_read", "cache_write")
 _TOLD_BY_THEIR_EVENT = frozenset(
     {
-        events.HOOK_COMPLETED, events.CONTEXT_LIMITED, events.CONTEXT_REPLACED, events.CONTEXT_KEPT,
+        events.CONTEXT_LIMITED, events.CONTEXT_REPLACED, events.CONTEXT_KEPT,
         events.CALL_VOIDED, events.STATE_UPDATED, events.HEAD_MOVED,
     }
 )  # fmt: skip
@@ -31,7 +31,8 @@ _TOOL_STATUS = {ToolCallStatus.PLANNED: "planned", ToolCallStatus.STARTED: "runn
 def turn_trace(rows: TurnRows, *, alive: bool) -> dict[str, Any]:
     """A turn as JSON: its sums, its plan and todos, and under `steps` what happened, in order.
 
-    Each node of a step has its `kind`: `model_call` with its `tools`, `tool_call`, `question`, `todos`, or `event`.
+    Each node of a step has its `kind`: `model_call` with its `tools`, `tool_call`, `question`, `todos`, `hook`, or
+    `event`.
     The run of a sub-agent stands as `execution` in the tool call that started it. `alive` is false for a turn whose
     process is gone.
     """
@@ -98,18 +99,23 @@ class _Waterfall:
             if handle is not None:
                 handle(self, entry)
             elif entry["type"] in _TOLD_BY_THEIR_EVENT:
-                self._nodes(None).append(
-                    {"kind": "event", "at": rfc3339(entry["at"]), "type": entry["type"], "data": self._told(entry)}
+                execution, said = self._told(entry)
+                self._nodes(execution).append(
+                    {"kind": "event", "at": rfc3339(entry["at"]), "type": entry["type"], "data": said}
                 )
         return self._steps
 
-    def _told(self, entry: Record) -> Any:
-        """What an entry says; the summary of a compaction stands in its message (X20)."""
+    def _told(self, entry: Record) -> tuple[int | None, Any]:
+        """The sub-agent's run an entry tells of, null for the main agent, and what it says.
+
+        The summary of a compaction stands in its message (X20).
+        """
         said = _loaded(entry["data"])
+        execution = said.pop(events.SUB_EXECUTION, None) if said else None
         if entry["type"] != events.CONTEXT_REPLACED:
-            return said
+            return execution, said or None
         message = self._rows.messages.get(entry["ref"])
-        return {"summary": None if message is None else summary_of(message.content), **said}
+        return execution, {"summary": None if message is None else summary_of(message.content), **said}
 
     def _nodes(self, execution: int | None) -> list[Node]:
         """Where nodes of an execution go: the step of the moment, or the sub-agent's run in its tool call."""
@@ -200,6 +206,11 @@ class _Waterfall:
         if data["tool_call_id"] in self._questions:
             self._questions[data["tool_call_id"]]["answered_at"] = rfc3339(entry["at"])
 
+    def _hook(self, entry: Record) -> None:
+        execution, said = self._told(entry)
+        about = {name: (said or {}).get(name) for name in ("point", "flow", "outcome", "duration_ms", "error")}
+        self._nodes(execution).append({"kind": "hook", "at": rfc3339(entry["at"]), **about})
+
     def _todos(self, entry: Record) -> None:
         written = {f"{each['execution']}:{each['number']}": each["items"] for each in self._rows.todo_lists}
         if entry["ref"] in written:
@@ -214,6 +225,7 @@ _HANDLERS = {
     events.ASK_USER: _Waterfall._question,
     events.ASK_USER_ANSWERED: _Waterfall._answered,
     events.TODO: _Waterfall._todos,
+    events.HOOK_COMPLETED: _Waterfall._hook,
 }
 
 

@@ -101,7 +101,7 @@ def open_run(
     given = {name: value for name, value in turn.claimed.inputs.items() if name in agent.config.inputs}
     prompt = agent.render_prompt(check_inputs(agent.config.inputs, given), parent.vars, {"id": journal.session_id})
     child = Execution(journal, agent, number, History(), parent)
-    child.prompt, child.heard = prompt, heard
+    child.prompt, child.heard, child.vars = prompt, heard, parent.vars
     child.known_blobs = parent.known_blobs
     child.begin(asyncio.get_running_loop().time(), (), None)
     parent.children.append(child)

@@ -76,3 +76,34 @@ def test_the_clerk_calls_two_tools_at_once(tmp_path: Path) -> None:
     calls = next(message["tool_calls"] for message in messages if "tool_calls" in message)
     assert [call["name"] for call in calls] == ["current_time", "calculate"]
     assert "59.97" in (answer or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("Is invoice 1002 paid?", "Invoice 1002 is due on 1 July."),
+        ("What about invoice 7?", "There is no invoice 7 of this customer"),
+        ("When are you open?", "from 9 to 18"),
+        ("How do I get a refund?", "Within 30 days"),
+        ("Hello", "demonstration"),
+    ],
+)
+def test_the_front_desk_hands_over_asks_and_reads(tmp_path: Path, text: str, answer: str) -> None:
+    (said,), _ = _turns(tmp_path, "frontdesk", text)
+    assert answer in (said or "")
+
+
+def test_the_front_desk_s_billing_asks_which_invoice_and_looks_it_up_in_another_process(tmp_path: Path) -> None:
+    async def ask() -> str:
+        async with Runtime.open(tmp_path, db=str(tmp_path / "t.db")) as runtime:
+            return (await runtime.run("s-1", "frontdesk", "Is my invoice paid?")).state
+
+    assert asyncio.run(ask()) == "paused_ask_user"
+    (said,), _ = _turns(tmp_path, "frontdesk", "1001")
+    assert said == "Invoice 1001 is paid on 3 May."
+
+
+@pytest.mark.parametrize("agent", ["billing", "hours"])
+def test_the_sub_agents_of_the_front_desk_are_valid_by_themselves(tmp_path: Path, agent: str) -> None:
+    report = validate_agent(ROOT / "agent_yaml" / "agents" / "frontdesk" / agent, tmp_path)
+    assert (list(report.errors), list(report.warnings)) == ([], [])

@@ -612,6 +612,26 @@ def test_hook_runs_are_recorded_with_their_point_flow_and_outcome(agentflow: Kit
     assert [row[2:] for row in rows(agentflow_db, runs)] == ran(agentflow)
 
 
+def test_the_trace_shows_hooks_where_they_ran_and_sub_agents_in_their_call(agentflow: Kit) -> None:
+    """R6: "tools, hooks, sub-agents nested"."""
+    agentflow.agent("helper", hooks={"pre_model": [returning(None, "own")]}, replies=[{"text": "helped"}])
+    agentflow.agent(
+        "parent",
+        hooks={"step_start": [{"flow": raising, "on_error": "ignore"}]},
+        replies=[{"tool_calls": [call("task", agent="helper", prompt="x")]}, {"text": "ok"}],
+        sub_agents=["helper"],
+    )
+    agentflow.send("go")
+    (step,) = agentflow.run(agentflow.runtime.trace("s-1"))["steps"]
+    hook, first, _ = step["nodes"]
+    assert (hook["kind"], hook["point"], hook["flow"], hook["outcome"]) == ("hook", "step_start", "raising", "failed")
+    assert "the database is away" in hook["error"]
+    (called,) = first["tools"]
+    assert (called["name"], called["execution"]["agent"]) == ("task", "helper")
+    kinds = [(node["kind"], node.get("flow")) for node in called["execution"]["nodes"]]
+    assert kinds == [("model_call", None), ("hook", "own")]
+
+
 def test_without_observability_nothing_of_what_a_hook_said_stays(agentflow: Kit, agentflow_db: str) -> None:
     """R5"""
     agentflow.agent(hooks={"step_start": [raising]}, replies=[], settings={"observability": False})

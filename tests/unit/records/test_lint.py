@@ -48,6 +48,14 @@ def test_a_sub_agent_that_is_not_valid_is_found_with_its_own_place(tmp_path: Pat
     assert "helper/agent.yaml:4:12: settings.lean_histroy" in error
 
 
+def test_a_sub_agent_whose_own_files_are_wrong_is_found(tmp_path: Path) -> None:
+    write(tmp_path, "helper", "tools: [no_such]")
+    write(tmp_path, "main", "sub_agents: [helper]")
+    (error,) = errors(tmp_path)
+    assert error.startswith("4:14: sub_agents[0]: is not valid: ")
+    assert "helper/agent.yaml:4:9: tools[0]: There is no flow 'no_such'" in error
+
+
 def test_a_sub_agent_may_be_named_by_a_path_and_not_twice(tmp_path: Path) -> None:
     write(tmp_path, "helper")
     write(tmp_path, "main", "sub_agents: [../helper/agent.yaml]")
