@@ -62,12 +62,13 @@ class Answer:
 
 @dataclass
 class Received:
-    """One request as it arrived; `gone` is set when the client has closed the connection."""
+    """One request as it arrived; `gone` is set when the client has closed the connection, `left` for other threads."""
 
     path: str
     headers: dict[str, str]
     body: dict[str, Any]
     gone: asyncio.Event = field(default_factory=asyncio.Event)
+    left: threading.Event = field(default_factory=threading.Event)
 
     @property
     def messages(self) -> list[dict[str, Any]]:
@@ -132,7 +133,7 @@ class StubServer:
         self.asked.set()
         answer = self._answer(received)
         tasks = {
-            asyncio.create_task(_watch(reader, received.gone)),
+            asyncio.create_task(_watch(reader, received)),
             asyncio.create_task(_send(writer, received, answer)),
         }
         try:
@@ -187,10 +188,11 @@ async def _read_request(reader: asyncio.StreamReader) -> Received:
     return Received(path, headers, json.loads(body) if body else {})
 
 
-async def _watch(reader: asyncio.StreamReader, gone: asyncio.Event) -> None:
+async def _watch(reader: asyncio.StreamReader, received: Received) -> None:
     with contextlib.suppress(ConnectionError):
         await reader.read(1)
-    gone.set()
+    received.gone.set()
+    received.left.set()
 
 
 async def _send(writer: asyncio.StreamWriter, received: Received, answer: Answer) -> None:

@@ -300,7 +300,7 @@ def test_a_server_that_never_ends_is_left_when_the_time_of_the_turn_is_up(desk: 
     done = desk.say("Hi.", Answer(text="One,", hang=hang), options=["--timeout", "0.5"])
     assert (done.code, done.error, done.result["limit"]) == (6, "limit_reached", "turn_timeout_secs")
     (received,) = desk.stub.requests
-    assert received.gone.is_set()
+    assert received.left.wait(10)
     assert desk.say("Again.", Answer(text="Hello.")).code == 0
 
 
@@ -310,7 +310,7 @@ def test_a_server_that_never_answers_is_a_timeout_of_the_model(desk: Desk) -> No
     desk.project.write(desk.wire, settings={"llm_retries": 0}, timeout_secs=0.3)
     done = desk.say("Hi.", Answer(hang="first"))
     assert (done.code, done.error) == (1, "model_error.timeout")
-    assert desk.stub.requests[0].gone.is_set()
+    assert desk.stub.requests[0].left.wait(10)
 
 
 # -- usage, and another model --------------------------------------------------------------------------------------
