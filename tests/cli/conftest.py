@@ -26,7 +26,7 @@ AGENTS = {
         "",
         "replies:\n"
         '- {when: {tool: ask_user}, text: "You said {{ last_tool }}.", repeat: true}\n'
-        "- tool_calls: [{name: ask_user, arguments: {questions: [{header: Plan, question: \"Which one?\"}]}}]\n"
+        '- tool_calls: [{name: ask_user, arguments: {questions: [{header: Plan, question: "Which one?"}]}}]\n'
         "  repeat: true\n",
     ),
     "informed": (
