@@ -102,7 +102,7 @@ def open_run(
     prompt = agent.render_prompt(check_inputs(agent.config.inputs, given), parent.vars, {"id": journal.session_id})
     child = Execution(journal, agent, number, History(), parent)
     child.prompt, child.heard, child.vars = prompt, heard, parent.vars
-    child.known_blobs = parent.known_blobs
+    child.known_blobs = set(parent.known_blobs)  # what another run has staged may never be written
     child.begin(asyncio.get_running_loop().time(), (), None)
     parent.children.append(child)
     return child
