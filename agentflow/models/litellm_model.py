@@ -46,6 +46,8 @@ def _quiet() -> None:
     """
     warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"litellm\b")
     warnings.filterwarnings("ignore", r"Items? .*`ReadOnly` qualifier", UserWarning, r"pydantic\b")
+    # What it prepared for a call that was given up before it went out; told by no module, so by its names.
+    warnings.filterwarnings("ignore", r"coroutine '.*(completion|streaming).*' was never awaited", RuntimeWarning)
 
 
 @functools.cache
@@ -168,9 +170,7 @@ class LitellmModel:
                 yield delta
         except Exception as error:
             # Not chained: the library's exceptions carry the request, credentials included.
-            raise model_error(
-                self.name, facts_of(error, streaming=chunks is not None), secrets=self._secrets
-            ) from None
+            raise model_error(self.name, facts_of(error, streaming=chunks is not None), secrets=self._secrets) from None
         finally:
             _open_streams[loop] -= 1
             if chunks is not None:

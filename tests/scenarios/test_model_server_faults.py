@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import socket
 from collections.abc import Iterator
@@ -12,8 +13,10 @@ from typing import Any
 import pytest
 
 from agentflow.models.litellm_model import LitellmModel
+from agentflow.models.protocol import ModelRequest
 from tests.scenarios.model_servers import (
     KEY,
+    MODELS,
     SIGNED,
     Desk,
     Project,
@@ -293,11 +296,12 @@ def test_nobody_at_the_address_fails_the_turn(desk: Desk) -> None:
     assert "address" in done.result["error"]["message"]
 
 
-@both
-@pytest.mark.parametrize("hang", ["first", "finish"])
+@pytest.mark.parametrize(
+    ("desk", "hang"), [("openai", "first"), ("openai", "finish"), ("anthropic", "finish")], indirect=["desk"]
+)
 def test_a_server_that_never_ends_is_left_when_the_time_of_the_turn_is_up(desk: Desk, hang: Any) -> None:
     """Limits: `--timeout`; the server sees the connection close although this process lives on."""
-    done = desk.say("Hi.", Answer(text="One,", hang=hang), options=["--timeout", "0.5"])
+    done = desk.say("Hi.", Answer(text="One,", hang=hang), options=["--timeout", "1"])
     assert (done.code, done.error, done.result["limit"]) == (6, "limit_reached", "turn_timeout_secs")
     (received,) = desk.stub.requests
     assert received.left.wait(10)
@@ -307,10 +311,31 @@ def test_a_server_that_never_ends_is_left_when_the_time_of_the_turn_is_up(desk: 
 @both
 def test_a_server_that_never_answers_is_a_timeout_of_the_model(desk: Desk) -> None:
     """Limits: an interface's `timeout_secs`."""
-    desk.project.write(desk.wire, settings={"llm_retries": 0}, timeout_secs=0.3)
+    desk.project.write(desk.wire, settings={"llm_retries": 0}, timeout_secs=1)
     done = desk.say("Hi.", Answer(hang="first"))
     assert (done.code, done.error) == (1, "model_error.timeout")
     assert desk.stub.requests[0].left.wait(10)
+
+
+@both
+def test_a_call_given_up_before_it_went_out_is_silent(desk: Desk) -> None:
+    """Ctrl-C while the library prepares the request: no warning of its coroutines on standard error."""
+
+    async def given_up(steps: int) -> None:
+        base = desk.project.bases[desk.wire]
+        stream = LitellmModel(MODELS[desk.wire], api_base=base, api_key=KEY).stream(
+            ModelRequest("call", "main", [{"role": "user", "content": "Hi."}])
+        )
+        asking = asyncio.ensure_future(anext(stream))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+    for steps in range(8):
+        asyncio.run(given_up(steps))
+    gc.collect()
 
 
 # -- usage, and another model --------------------------------------------------------------------------------------
