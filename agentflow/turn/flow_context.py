@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,7 +29,7 @@ def flow_context(turn: Surroundings, execution: Execution, call_id: str, hook: M
         inputs=turn.claimed.inputs,
         vars=execution.vars,
         client=turn.claimed.client,
-        logger=logging.getLogger(f"agentflow.agent.{agent_id}"),
+        logger=execution.agent.logger,
         emit=emit,
         hook=hook,
     )

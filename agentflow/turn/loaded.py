@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,6 +21,13 @@ from agentflow.store.rows import dumps
 from agentflow.tools.hook_calls import Hook
 from agentflow.tools.tool import Tool, tool_schemas
 from agentflow.turn.worker import Worker
+
+_LEVELS = {
+    "off": logging.CRITICAL + 1,
+    "warn": logging.WARNING,
+    "info": logging.INFO,
+    "debug": logging.DEBUG,
+}
 
 RenderPrompt = Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], str]
 """`(inputs, vars, session) -> text`: the system prompt of one step (A1)."""
@@ -40,6 +48,13 @@ class LoadedAgent:
     hooks: Mapping[str, Sequence[Hook]] = field(default_factory=dict)
     sub_agents: Mapping[str, str] = field(default_factory=dict)
     worker: Worker | None = None
+
+    @cached_property
+    def logger(self) -> logging.Logger:
+        """The agent's own log, `agentflow.agent.NAME`, as loud as `settings.logging_level` says."""
+        logger = logging.getLogger(f"agentflow.agent.{self.config.name}")
+        logger.setLevel(_LEVELS[self.config.settings.logging_level])
+        return logger
 
     @property
     def model(self) -> Model:

@@ -18,7 +18,7 @@ from agentflow.context.tokens import Report
 from agentflow.conversation.history import History, lean
 from agentflow.conversation.tree import Place
 from agentflow.errors import AgentflowError, StaleOwner, StoreError
-from agentflow.message import TurnState
+from agentflow.message import Message, TurnState
 from agentflow.store.protocol import Claimed, Owning, PathEntry, Store
 from agentflow.turn import ask_user, ending, handed_over, step_hooks
 from agentflow.turn.cache import HistoryCache, Remembered
@@ -118,6 +118,8 @@ class TurnRunner:
             return await self._resume(started)
         if claimed.messages and claimed.messages[0].role == "tool":
             return await self._complete(started)
+        if not claimed.messages and claimed.answer is None:
+            return await self._answer_anew(started)
         is_lean = self.settings.lean_history
         remembered = self._cache.take(self._journal.session_id, claimed.key, claimed.previous_head, lean=is_lean)
         history = remembered.history if remembered else await self._load(is_lean)
@@ -138,10 +140,23 @@ class TurnRunner:
     async def _complete(self, started: float) -> Execution:
         """The input completes an exchange that the path left open, so that exchange belongs to this step (C16)."""
         claimed = self._claimed
-        messages = [entry.message for entry in await self._path(claimed.head, None)]
-        first = len(messages) - len(claimed.messages)
-        while first and messages[first].role == "tool":
+        path = await self._path(claimed.head, None)
+        first = len(path) - len(claimed.messages)
+        while first and path[first].message.role == "tool":
             first -= 1
+        return await self._from_path(started, path, _asked_from(path[:first]))
+
+    async def _answer_anew(self, started: float) -> Execution:
+        """The input adds nothing: what the path ends with is answered once more (C13)."""
+        head = self._claimed.head
+        path = await self._path(head, self._claimed.turn if self.settings.lean_history else None)
+        if not path or path[-1].place != head:  # it ends in results, which a lean reading leaves out
+            path = await self._path(head, None)
+        return await self._from_path(started, path, _asked_from(path))
+
+    async def _from_path(self, started: float, path: list[PathEntry], first: int) -> Execution:
+        """An execution whose current turn begins at index `first` of the path."""
+        claimed, messages = self._claimed, [entry.message for entry in path]
         history = History()
         history.extend(lean(messages[:first]) if self.settings.lean_history else messages[:first])
         execution = Execution(self._journal, self._agent, claimed.execution, history)
@@ -155,12 +170,15 @@ class TurnRunner:
         path = await self._path(claimed.head, None)
         begins = (index for index, entry in enumerate(path) if entry.turn == claimed.turn)
         first = next(index for index in begins if index or not is_summary(path[0].message))
+        if path[first].message.role == "assistant":  # a turn that brought no message of its own
+            first = _asked_from(path[:first])
         history = History()
         history.extend(entry.message for entry in path[:first])
         execution = Execution(self._journal, self._agent, claimed.execution, history)
         execution.report = await self._report(claimed.head)
         execution.begin(started, (), claimed.head_id)
         execution.take_up([entry.message for entry in path[first:]])
+        execution.spent.before = ask_user.granted(claimed)
         await take_back(self._surroundings, execution)
         execution.current.reserve(await self._store.call_ids(claimed.key, claimed.execution))
         return execution
@@ -241,6 +259,7 @@ class TurnRunner:
         erase = not self.settings.observability and to_state != TurnState.PAUSED_ASK_USER
         started = await execution.end(to_state, erase=erase, owning=self._next_owning())
         self._live.fire(how.trigger)
+        self._agent.logger.info("turn %s of session %s is %s", self.turn_id, journal.session_id, to_state)
         self._remember(execution)
         result = TurnResult(
             journal.session_id, self.turn_id, journal.step, str(to_state), how.answer, journal.usage, how.question,
@@ -260,6 +279,26 @@ class TurnRunner:
         self._cache.put(
             journal.session_id, Remembered(journal.session_key, journal.head, is_lean, history, blobs, execution.report)
         )
+
+
+def _asked_from(path: list[PathEntry]) -> int:
+    """Where that begins which nothing has answered yet: the newest messages from outside, and the work done for them.
+
+    The end of the path when it ends in an answer (C13).
+    """
+    if not path or (path[-1].message.role == "assistant" and not path[-1].message.tool_calls):
+        return len(path)
+    end = len(path)
+    while end and path[end - 1].message.role in ("assistant", "tool"):
+        end -= 1
+    first = end
+    while first and path[first - 1].turn == path[end - 1].turn and _is_request(path[first - 1].message):
+        first -= 1
+    return first
+
+
+def _is_request(message: Message) -> bool:
+    return message.role in ("user", "system") and not is_summary(message)
 
 
 def _internal(error: Exception) -> InternalError:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentflow import InvalidConfig, InvalidInput
+from agentflow import FlowContext, InvalidConfig, InvalidInput
 from agentflow.testing import Kit
 from tests.scenarios.support import call, rows, said
 
@@ -148,3 +148,21 @@ def test_a_prompt_that_cannot_be_rendered_fails_the_turn_and_says_where(agentflo
     assert "agent.yaml" in result.error["message"]
     agentflow.agent(replies=[{"text": "ok"}])
     assert agentflow.send("again").answer == "ok"
+
+
+@pytest.mark.parametrize(("level", "heard"), [("debug", 3), ("info", 2), ("warn", 1), ("off", 0)])
+def test_the_logging_level_decides_what_the_agents_log_tells(
+    agentflow: Kit, caplog: pytest.LogCaptureFixture, level: str, heard: int
+) -> None:
+    """seed: logging_level (off, debug, info, warn; default info) controls the agent's server log output separately."""
+
+    def speak(ctx: FlowContext) -> None:
+        """Say something at two levels."""
+        ctx.logger.debug("quietly")
+        ctx.logger.warning("loudly")
+
+    agentflow.agent(
+        tools=[speak], settings={"logging_level": level}, replies=[{"tool_calls": [{"name": "speak"}]}, {"text": "a"}]
+    )
+    agentflow.send("one")
+    assert len([record for record in caplog.records if record.name == "agentflow.agent.test"]) == heard
