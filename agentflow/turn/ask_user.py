@@ -6,7 +6,7 @@ from agentflow.agent.config import Settings
 from agentflow.clock import NewId
 from agentflow.conversation.questions import Option, Question
 from agentflow.conversation.repair import ASK_USER
-from agentflow.message import Message, ToolCall
+from agentflow.message import Message, ToolCall, Usage
 from agentflow.store.protocol import Claimed
 from agentflow.store.rows import dumps
 from agentflow.turn.decisions import Pause
@@ -32,10 +32,21 @@ def ask_about_limit(execution: Execution, limit: str, settings: Settings, new_id
 
 def refused_limit(claimed: Claimed) -> str | None:
     """The limit that the user's answer has just declined to extend; the turn then answers without tools."""
+    return _asked_about(claimed) if _declined(claimed) else None
+
+
+def granted(claimed: Claimed) -> Usage:
+    """What the turn has used when its user has just let it go on with the same allowance again."""
+    return claimed.usage if _asked_about(claimed) is not None and not _declined(claimed) else Usage()
+
+
+def _asked_about(claimed: Claimed) -> str | None:
+    """The limit that was asked about, when this step goes on with the answer to such a question."""
     if not claimed.resumed or not claimed.messages:
         return None
-    answered = claimed.messages[-1]
-    call_id = answered.tool_call_id or ""
-    if not call_id.startswith(_PREFIX) or answered.content != f"{_HEADER}: {_STOP}":
-        return None
-    return call_id.removeprefix(_PREFIX).split(":")[0]
+    call_id = claimed.messages[-1].tool_call_id or ""
+    return call_id.removeprefix(_PREFIX).split(":")[0] if call_id.startswith(_PREFIX) else None
+
+
+def _declined(claimed: Claimed) -> bool:
+    return bool(claimed.messages) and claimed.messages[-1].content == f"{_HEADER}: {_STOP}"

@@ -43,10 +43,10 @@ class Ending:
 
 def finish(execution: Execution, limit: str | None) -> Ending:
     """The last message is the answer; a reply that said nothing leaves none (T12)."""
-    last = execution.messages[-1] if execution.messages else None
-    if last is None or last.role != "assistant" or last.tool_calls:
+    answer = execution.answer
+    if answer is None:
         return Ending(Trigger.FINISH, ExecutionStatus.DONE, limit=limit)
-    return answered(last, limit)
+    return answered(answer, limit)
 
 
 def answered(message: Message, limit: str | None = None) -> Ending:

@@ -37,7 +37,8 @@ class Execution:
     path of its own, which ends at `head` (C1); `usage` is what it and its `children` have spent. `report` is that of
     the last main call on its path (X5); `restated_todos` is the one of `step_texts` that a compaction added (T32).
     The user reads what a `heard` execution says: the main one, and whichever the turn was handed to (T34).
-    `waiting_call` is the model call that is recorded as requested and has not gone out yet.
+    `waiting_call` is the model call that is recorded as requested and has not gone out yet. `left_answer` is the answer
+    of a path that was left for another one, until a model is called there.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Execution:
         self.earlier = earlier
         self.current = History()
         self.messages: list[Message] = []
+        self.left_answer: Message | None = None
         self.spent = Spent()
         self.tried = Tried()
         self.report: Report | None = None
@@ -119,6 +121,12 @@ class Execution:
     # -- another history -------------------------------------------------------------------------------------------
 
     @property
+    def answer(self) -> Message | None:
+        """The answer of this run as it stands: the last message of its turn, if that is a reply without calls."""
+        last = self.messages[-1] if self.messages else None
+        return self.left_answer if last is None or last.role != "assistant" or last.tool_calls else last
+
+    @property
     def tip(self) -> Place | None:
         """Where its path ends, null when nothing is recorded on it."""
         return self.journal.head if self.parent is None else self.head
@@ -136,6 +144,7 @@ class Execution:
 
         Calls that are read no more keep their ids to themselves: their rows are still there (T14).
         """
+        self.left_answer = self.answer
         taken, self.earlier, self.current = self.current.call_ids, History(), History()
         self.earlier.extend(lean(earlier) if is_lean else earlier)
         self.messages, self.report = [], None
@@ -220,7 +229,7 @@ class Execution:
 
     def request_call(self, call_id: str) -> None:
         """Stage a model call as requested."""
-        self.waiting_call = call_id
+        self.waiting_call, self.left_answer = call_id, None
         name = self.agent.model.name
         head = (self.journal.head if self.parent is None else self.head) or (None, None)
         self.stage(

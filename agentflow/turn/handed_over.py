@@ -15,7 +15,6 @@ from agentflow.conversation.repair import OpenCall
 from agentflow.errors import AgentflowError, InvalidConfig, StaleOwner, StoreError
 from agentflow.message import ExecutionStatus, ToolCall, ToolCallStatus
 from agentflow.store.turn_records import RunRecord
-from agentflow.tools.calls import Prepared, finalize, prepare
 from agentflow.tools.results import ToolResult, refused
 from agentflow.turn.ask_user import refused_limit
 from agentflow.turn.decisions import Finish, Pause
@@ -25,6 +24,7 @@ from agentflow.turn.loop import Ended, Loop
 from agentflow.turn.planner import take_back
 from agentflow.turn.subagents import end_run, finish_run, handed_over_with, open_run
 from agentflow.turn.surroundings import Surroundings
+from agentflow.turn.worker_loop import loop_of
 
 
 async def go_on(turn: Surroundings, main: Execution) -> tuple[Loop, Ended]:
@@ -33,22 +33,19 @@ async def go_on(turn: Surroundings, main: Execution) -> tuple[Loop, Ended]:
     chain = [runs[turn.claimed.asking]]
     while chain[0].parent != main.number:
         chain.insert(0, runs[chain[0].parent or 0])
-    return Loop(turn, main), await _outer(turn, main, chain)
+    loop = loop_of(turn, main)
+    await loop.take_up()
+    return loop, await _outer(turn, loop, main, chain)
 
 
-async def _outer(turn: Surroundings, run: Execution, chain: Sequence[RunRecord]) -> Ended:
-    """A run whose open call is answered by the first of the chain."""
+async def _outer(turn: Surroundings, loop: Loop, run: Execution, chain: Sequence[RunRecord]) -> Ended:
+    """A run whose open call is answered by the first of the chain; `loop` is the run's."""
     held, call = run.held, _open(run, chain[0])
     result = await _below(turn, run, call, chain)
     turn.interrupt.check()
     if isinstance(result, Pause):
         return result
-    loop, prepared = Loop(turn, run), prepare(call, run.agent.tools)
-    if isinstance(prepared, Prepared):
-        result = finalize(await loop.after_tool(prepared, result), prepared.tool)
-    recorded = run.call_finished(call.id, turn.new_id(), result, None)
-    answer = result.text if result.ok else None
-    return await loop.go_on(held.message, [*held.results, recorded], answer) if held is not None else Finish()
+    return await loop.handed_back(held, call, result) if held is not None else Finish()
 
 
 async def _below(
@@ -68,7 +65,7 @@ async def _below(
     run.step_texts.append(handed_over_with(asked["message"]))
     await _take_up(turn, run)
     if inner:
-        return await finish_run(turn, run, lambda: _outer(turn, run, inner))
+        return await finish_run(turn, run, lambda: _outer(turn, Loop(turn, run), run, inner))
     call_id = turn.new_id()
     run.request_call(call_id)
     await run.commit()

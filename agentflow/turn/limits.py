@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agentflow.agent.config import Settings
 from agentflow.message import ToolCall, Usage
@@ -11,13 +11,16 @@ from agentflow.message import ToolCall, Usage
 
 @dataclass(slots=True)
 class Spent:
-    """Counters of one step of one execution."""
+    """Counters of one step of one execution. `before` is usage of the turn that counts no more: the user has agreed
+    to go on after it (T39).
+    """
 
     iterations: int = 0
     tool_calls: int = 0
     consecutive_errors: int = 0
     repeated: int = 0
     last_call: tuple[str, str] | None = None
+    before: Usage = field(default_factory=Usage)
 
     def asked(self, call: ToolCall) -> None:
         """Count a call the model asked for; the same name and arguments in a row are repeats."""
@@ -53,9 +56,9 @@ _COUNTED: tuple[tuple[str, _Count], ...] = (
     ("max_tool_calls", lambda spent, usage: spent.tool_calls),
     ("max_consecutive_tool_errors", lambda spent, usage: spent.consecutive_errors),
     ("max_repeated_calls", lambda spent, usage: spent.repeated),
-    ("max_input_tokens", lambda spent, usage: usage.input or 0),
-    ("max_output_tokens", lambda spent, usage: usage.output or 0),
-    ("max_cost", lambda spent, usage: float(usage.cost or 0)),
+    ("max_input_tokens", lambda spent, usage: (usage.input or 0) - (spent.before.input or 0)),
+    ("max_output_tokens", lambda spent, usage: (usage.output or 0) - (spent.before.output or 0)),
+    ("max_cost", lambda spent, usage: float((usage.cost or 0) - (spent.before.cost or 0))),
 )
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from agentflow.agent.config import Settings
-from agentflow.conversation.history import BuiltRequest
+from agentflow.conversation.history import BuiltRequest, Exchange
 from agentflow.conversation.questions import check_questions
 from agentflow.errors import ModelError
 from agentflow.message import Message, ToolCall
@@ -20,7 +20,7 @@ from agentflow.models.assembly import Reply, settle_calls
 from agentflow.models.protocol import ModelRequest
 from agentflow.store import rows
 from agentflow.tools import builtin
-from agentflow.tools.calls import Prepared, execute, prepare_with
+from agentflow.tools.calls import Prepared, execute, finalize, prepare, prepare_with
 from agentflow.tools.materials import read
 from agentflow.tools.results import ToolResult, refused
 from agentflow.turn import open_calls, subagents, todos
@@ -98,6 +98,20 @@ class Loop:
     ) -> tuple[Message | None, Plan]:
         """What is recorded of a reply, and what follows."""
         return message, plan
+
+    async def take_up(self) -> None:
+        """Get ready to go on with a turn that began in an earlier step."""
+
+    async def handed_back(self, held: Exchange, call: ToolCall, result: ToolResult) -> Ended:
+        """Go on with the result of a `delegate` call that waited for an answer; the other results are there."""
+        prepared = prepare(call, self._agent.tools)
+        if isinstance(prepared, Prepared):
+            result = await self._delegated(prepared, result)
+        recorded = self._execution.call_finished(call.id, self._turn.new_id(), result, None)
+        return await self.go_on(held.message, [*held.results, recorded], result.text if result.ok else None)
+
+    async def _delegated(self, prepared: Prepared, result: ToolResult) -> ToolResult:
+        return finalize(await self.after_tool(prepared, result), prepared.tool)
 
     async def go_on(self, reply: Message, results: Sequence[Message], answer: str | None) -> Ended:
         """Take up a reply whose last result has just been staged, in another process than the one that ran the rest.

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from agentflow import events
-from agentflow.conversation.history import BuiltRequest, checked_wire, wire_chars
+from agentflow.conversation.history import BuiltRequest, Exchange, checked_wire, wire_chars
 from agentflow.conversation.repair import ASK_USER
 from agentflow.errors import InvalidInput
 from agentflow.message import Message, ToolCall, ToolCallStatus
@@ -30,19 +30,10 @@ from agentflow.turn.surroundings import Surroundings
 from agentflow.turn.worker import Worker, WorkerFailed
 from agentflow.turn.worker_actions import CALLS, RESULTS, proposed_by, replaces, result_of, with_input
 from agentflow.turn.worker_protocol import Action, Response, continued
-from agentflow.turn.worker_room import REPLACE, TurnDecided, WorkerRoom, replace_by_worker
+from agentflow.turn.worker_room import REPLACE, PathMoved, TurnDecided, WorkerRoom, replace_by_worker
 
 _NOT_ACTED_ON = "Not run: the worker did not act on this call."
 _KEPT_BACK = "The worker recorded no result of this call."
-
-
-class PathMoved(Exception):
-    """The worker left the path in the middle of a reply's calls."""
-
-    def __init__(self, call_id: str, response: Response) -> None:
-        super().__init__(call_id)
-        self.call_id = call_id
-        self.response = response
 
 
 def loop_of(turn: Surroundings, execution: Execution) -> Loop:
@@ -82,6 +73,20 @@ class WorkerLoop(Loop):
             return None
         await self._merge(response)
         return await self._go(self._next(response.actions))
+
+    async def take_up(self) -> None:
+        await self._points.load()
+
+    async def handed_back(self, held: Exchange, call: ToolCall, result: ToolResult) -> Ended:
+        try:
+            ended = await super().handed_back(held, call, result)
+        except PathMoved as moved:
+            following, call_id = await self._leave(moved)
+            ended = await self.run(call_id) if isinstance(following, CallModel) else following
+        return await self._go(ended) if self._calls or self._then else ended
+
+    async def _delegated(self, prepared: Prepared, result: ToolResult) -> ToolResult:
+        return await self._finished(prepared, await super()._delegated(prepared, result))
 
     def _input(self) -> dict[str, Any]:
         claimed, path = self._turn.claimed, self._points.path

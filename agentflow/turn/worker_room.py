@@ -20,7 +20,7 @@ from agentflow.turn.replacing import Replacement, replace_history
 from agentflow.turn.room import Held, Room, Written
 from agentflow.turn.surroundings import Surroundings
 from agentflow.turn.worker import WorkerFailed
-from agentflow.turn.worker_protocol import Action
+from agentflow.turn.worker_protocol import Action, Response
 
 REPLACE = "context.replace"
 _DECLINED = "declined"
@@ -34,6 +34,15 @@ class TurnDecided(Exception):
     def __init__(self, decision: Finish | Fail) -> None:
         super().__init__(decision)
         self.decision = decision
+
+
+class PathMoved(Exception):
+    """The worker left the path in the middle of a reply's calls."""
+
+    def __init__(self, call_id: str, response: Response) -> None:
+        super().__init__(call_id)
+        self.call_id = call_id
+        self.response = response
 
 
 class WorkerRoom(Room):
