@@ -173,6 +173,11 @@ class _Recorded:
     def _node(self, id_: str) -> Node:
         if id_ not in self._nodes:
             self._nodes.update(self.known.nodes([id_]))
+        if id_ not in self._nodes:
+            raise InvalidInput(
+                f"The message '{id_}' is a sub-agent's and not part of the conversation; leave it out of the view.",
+                detail={"message_id": id_},
+            )
         return self._nodes[id_]
 
     def meant(self, results: Sequence[Node], after: Node | None) -> Node | None:

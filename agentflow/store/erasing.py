@@ -11,6 +11,10 @@ from agentflow.store.rows import dumps
 from agentflow.store.transaction import Tx
 
 _OF_THE_TURN = ("message", "execution", "llm_call", "tool_call", "todo_list", "state_version")
+_COPIES = (  # they keep the turn of their originals (C10)
+    "DELETE FROM message WHERE session_key = ? AND execution IN (SELECT number FROM execution "
+    "WHERE session_key = ? AND turn = ?)"
+)
 _BLANKED = (
     "UPDATE turn SET request = NULL, plan = NULL, input = NULL, output = NULL, cache_read = NULL, "
     "cache_write = NULL, cost = NULL WHERE session_key = ? AND number = ?",
@@ -21,6 +25,8 @@ _BLANKED = (
 _UNUSED = (
     "DELETE FROM branch WHERE session_key = ? AND NOT EXISTS (SELECT 1 FROM message "
     "WHERE message.session_key = branch.session_key AND message.branch = branch.number)",
+    "DELETE FROM alias WHERE session_key = ? AND kind = 'message' AND NOT EXISTS (SELECT 1 FROM message "
+    "WHERE message.session_key = alias.session_key AND message.id = alias.target)",
     "DELETE FROM blob WHERE session_key = ? "
     "AND NOT EXISTS (SELECT 1 FROM turn WHERE turn.session_key = blob.session_key AND config_hash = hash) "
     "AND NOT EXISTS (SELECT 1 FROM execution WHERE execution.session_key = blob.session_key AND config_hash = hash) "
@@ -37,6 +43,7 @@ _EVENT_KEYS_KEPT = frozenset(
 
 def erase(tx: Tx, key: int, turn: int) -> None:
     """Erase what a turn said and used, its texts in the log included; the path is empty afterwards."""
+    tx.execute(_COPIES, key, key, turn)
     for table in _OF_THE_TURN:
         tx.execute(f"DELETE FROM {table} WHERE session_key = ? AND turn = ?", key, turn)
     for text in _BLANKED:

@@ -63,7 +63,7 @@ class KnownRows:
         targets = self._aliases([id_ for id_ in ids if id_ not in found])
         if targets:
             meant = {node.id: node for node in self._select("id", set(targets.values()))}
-            found |= {alias: meant[target] for alias, target in targets.items()}
+            found |= {alias: meant[target] for alias, target in targets.items() if target in meant}
         return found
 
     def _aliases(self, ids: Collection[str]) -> Mapping[str, str]:

@@ -222,7 +222,9 @@ class Start:
                 ToolCallStatus.PLANNED,
             ),
         )  # fmt: skip
-        work.rows += [rows.InsertAlias("message", alias, result.id) for alias in aliases]
+        # The result of a sub-agent's question is no node of the conversation; the message that waits for it is.
+        named = result.id if paused.execution == main else head_id(self.tx, work) or ""
+        work.rows += [rows.InsertAlias("message", alias, named) for alias in aliases]
         if turn_id != paused.turn_id:
             work.rows.append(rows.InsertAlias("turn", turn_id, paused.turn_id))
         work.rows.append(rows.InsertBlob(*owning.config))

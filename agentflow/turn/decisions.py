@@ -13,6 +13,7 @@ from agentflow.conversation.questions import Question
 from agentflow.conversation.repair import ASK_USER
 from agentflow.errors import AgentflowError, LimitReached, ModelError
 from agentflow.message import ToolCall, Usage
+from agentflow.tools.builtin import DELEGATE
 from agentflow.tools.results import ToolResult
 from agentflow.turn.limits import Spent, reached
 
@@ -121,10 +122,10 @@ def _partition(calls: Sequence[ToolCall], enders: Collection[str], settings: Set
 
 
 def _winner(calls: Sequence[ToolCall], enders: Collection[str]) -> ToolCall | None:
-    """Of the calls that end a step, the one that may: `ask_user` wins over flows with `ends_turn` (T8)."""
-    asking = [call for call in calls if call.name == ASK_USER]
-    ending = [call for call in calls if call.name in enders]
-    return next(iter([*asking, *ending]), None)
+    """Of the calls that end a step, the one that may: `ask_user`, then `delegate`, then `ends_turn` (T8)."""
+    ending = [call for call in calls if call.name == ASK_USER or call.name in enders]
+    first = [*(call for name in (ASK_USER, DELEGATE) for call in ending if call.name == name), *ending]
+    return first[0] if first else None
 
 
 def after_results(

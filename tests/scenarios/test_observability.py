@@ -76,3 +76,32 @@ def test_switched_off_later_the_earlier_turns_stay_stored(agentflow: Kit) -> Non
     assert "gone" not in str(agentflow.tree())
     with pytest.raises((MessageNotFound, StopIteration)):
         agentflow.edit("id-9999", "no such message")
+
+
+def test_nothing_stays_of_what_a_compaction_copied(agentflow: Kit) -> None:
+    """R5, X18: copies keep the turn of their originals (C10) and are the compacting turn's all the same."""
+    agentflow.agent(replies=[{"text": f"answer {n} " + "x" * 400} for n in range(3)])
+    for n in range(3):
+        agentflow.send(f"question {n} " + "y" * 400)
+    before = agentflow.tree()["nodes"]
+    making_room = {
+        "compaction_threshold_fraction": 0.5,
+        "compaction_context_window_tokens": 100,
+        "compaction_keep_recent_messages": 2,
+    }
+    agentflow.agent(settings=OFF | making_room, replies=[{"text": "a summary"}, {"text": "the fourth"}])
+    assert agentflow.send("question 3").answer == "the fourth"
+    assert len(agentflow.events("context.replaced")) == 1
+    assert agentflow.tree()["nodes"] == before
+
+
+def test_a_view_that_names_what_was_erased_is_new(agentflow: Kit) -> None:
+    """R5, C26: the id of an answer is another name of a node that is not there any more."""
+    ask = call("ask_user", questions=[{"header": "Which", "question": "Which one?"}])
+    agentflow.agent(settings=OFF, replies=[{"tool_calls": [ask]}, {"text": "one"}, {"text": "two"}])
+    asked = {"id": "u1", "role": "user", "content": "question"}
+    answer = {"id": "u2", "role": "user", "content": "this one"}
+    agentflow.send(asked)
+    agentflow.send(answer)
+    agentflow.view([asked, answer])
+    assert said(agentflow.requests[-1])[1:] == [("user", "question"), ("user", "this one")]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentflow import ModelRequest
+from agentflow import InvalidInput, ModelRequest
 from agentflow.testing import Kit, ProcessKilled
 from tests.scenarios.support import call, results, rows, said
 
@@ -203,3 +203,31 @@ def test_a_resumed_delegate_that_fails_is_an_error_result_and_the_parent_goes_on
     assert agentflow.answer("green").answer == "I do it."
     assert "auth" in results(agentflow.requests_of("parent")[-1])[-1]
     assert rows(agentflow_db, "SELECT status FROM execution ORDER BY number") == [("DONE",), ("ERROR",)]
+
+
+def test_a_view_that_names_the_answer_to_a_sub_agent_goes_on_after_it(agentflow: Kit) -> None:
+    """C26, C27: the client resends its whole view, the messages that were answers included."""
+    agentflow.agent("sub", replies=[{"tool_calls": [ASK]}, {"tool_calls": [ASK]}, {"text": "two"}])
+    agentflow.agent("main", sub_agents=["sub"], replies=[delegate("note", "sub"), {"text": "three"}])
+    users = [{"id": f"u{n}", "role": "user", "content": f"text {n}"} for n in range(4)]
+    agentflow.send(users[0])
+    agentflow.send(users[1])
+    assert agentflow.view(users[:3]).answer == "two"
+    answer = agentflow.path()[-1]
+    assert agentflow.view([*users[:3], answer, users[3]]).answer == "three"
+    contents = [message["content"] for message in agentflow.path()]
+    assert contents == ["text 0", None, "two", "two", "text 3", "three"]
+    assert agentflow.submit({"type": "client.message", "message": users[1]}).replayed
+
+
+def test_a_view_with_a_sub_agents_message_is_refused_in_words(agentflow: Kit) -> None:
+    """C1: its messages are told, and are no nodes of the conversation."""
+    agentflow.agent("sub", replies=[{"text": "two"}])
+    agentflow.agent("main", sub_agents=["sub"], replies=[delegate("note", "sub")])
+    agentflow.send("text 0")
+    below = next(each.data["message"] for each in agentflow.events("message.new") if "execution" in each.data)
+    before = agentflow.tree()
+    with pytest.raises(InvalidInput, match="a sub-agent's") as refused:
+        agentflow.view([*agentflow.path(), {"role": "user", "content": "more"}, below])
+    assert refused.value.detail == {"message_id": below["id"]}
+    assert agentflow.tree() == before

@@ -124,6 +124,26 @@ def test_ordinary_calls_run_before_the_one_that_ends_the_turn_and_a_second_ender
     assert "only one call" in refused.data["error"]
 
 
+def test_of_the_calls_that_end_a_turn_a_question_wins_over_a_handover_and_that_over_a_flow(agentflow: Kit) -> None:
+    """T8: whatever their order in the reply."""
+
+    def finish() -> str:
+        """Finish."""
+        return "finished"
+
+    ends = [call("finish"), call("delegate", agent="other", message="yours")]
+    question = call("ask_user", questions=[{"header": "Place", "question": "Which one?"}])
+    agentflow.agent("other", replies=[{"text": "handed over"}])
+    agentflow.agent(
+        "main",
+        sub_agents=["other"],
+        tools=[{"flow": finish, "ends_turn": True}],
+        replies=[{"tool_calls": [*ends, question]}, {"tool_calls": ends}],
+    )
+    assert agentflow.send("Go.").question
+    assert agentflow.answer("here").answer == "handed over"
+
+
 def test_a_failed_ender_does_not_end_the_turn(agentflow: Kit) -> None:
     def finish() -> str:
         """Finish."""
