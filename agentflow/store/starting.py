@@ -55,10 +55,13 @@ class Start:
     def expire_question(self) -> None:
         """Abort the paused turn of the path when its question's time is over (T21)."""
         paused = self.paused_here()
-        if paused is None or paused.expires_at is None or paused.expires_at > self.owning.at:
+        if paused is None or not self._is_expired(paused):
             return
         error = QuestionExpired("Nobody answered the question in time.", detail={"tool_call_id": paused.call_id})
         self._close(paused, "the question was not answered in time.", None, error)
+
+    def _is_expired(self, paused: Pending) -> bool:
+        return paused.expires_at is not None and paused.expires_at <= self.owning.at
 
     def stop_question(self) -> None:
         """Stop the paused turn of the path, as its user would (C25, T25)."""
@@ -111,6 +114,10 @@ class Start:
         if not merged.paused:
             return self._new_turn(given, turn_id, merged)
         paused = next(p for p in self.pending if merged.cursor is not None and p.place == merged.cursor.place)
+        if self._is_expired(paused):  # of a branch that the view has come back to
+            self._move_head(merged)
+            self.expire_question()
+            return self.begin(given, turn_id)
         if merged.answer is None:
             return self._stay_paused(paused, merged, given.turn_id)
         self._move_head(merged)
