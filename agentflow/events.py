@@ -25,7 +25,7 @@ TOOL_CALL_ERRORED = "tool.call.errored"
 CALL_VOIDED = "call.voided"
 ASK_USER = "ask_user"
 ASK_USER_ANSWERED = "ask_user.answered"
-TODO = "todo"
+TODOS_CHANGED = "todo"
 HOOK_COMPLETED = "hook.completed"
 CONTEXT_LIMITED = "context.limited"
 CONTEXT_REPLACED = "context.replaced"
@@ -130,7 +130,7 @@ def ask_user_answered(call_id: str, config_hash: str) -> LogEntry:
 
 def todo(todos: list[dict[str, Any]], execution: int, number: int) -> LogEntry:
     """`{todos}`; `ref` is `execution:number` of the stored list, absent for a list that was dropped."""
-    return LogEntry(TODO, {"todos": todos}, f"{execution}:{number}" if number else None)
+    return LogEntry(TODOS_CHANGED, {"todos": todos}, f"{execution}:{number}" if number else None)
 
 
 def context_limited(

@@ -66,7 +66,7 @@ def text_of(content: Content) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one model call or a sum of them (X6). `cache_read` and `cache_write` are parts of `input`; null = unknown."""
+    """Tokens of a model call or a sum (X6); `cache_read` and `cache_write` are parts of `input`, null = unknown."""
 
     input: int | None = None
     output: int | None = None

@@ -224,7 +224,7 @@ _HANDLERS = {
     events.TOOL_CALL_REQUESTED: _Waterfall._tool_call,
     events.ASK_USER: _Waterfall._question,
     events.ASK_USER_ANSWERED: _Waterfall._answered,
-    events.TODO: _Waterfall._todos,
+    events.TODOS_CHANGED: _Waterfall._todos,
     events.HOOK_COMPLETED: _Waterfall._hook,
 }
 

@@ -44,7 +44,7 @@ WHERE {_IN_PAGE} AND e.type = '{events.ASK_USER}'
 _TODOS = f"""
 SELECT DISTINCT l.turn, l.execution, l.number, l.items FROM event e
 JOIN todo_list l ON l.session_key = e.session_key AND l.turn = e.turn
-WHERE {_IN_PAGE} AND e.type = '{events.TODO}'
+WHERE {_IN_PAGE} AND e.type = '{events.TODOS_CHANGED}'
 """
 _LLM_CALLS = f"""
 SELECT DISTINCT c.id, c.iteration, c.purpose, c.model, c.finish_reason, c.error, c.input, c.output, c.cache_read,
@@ -154,7 +154,7 @@ def _texts(tx: Tx, types: set[str], page: tuple[int, int, int]) -> _Texts:
         }
     if events.ASK_USER in types:
         texts.questions = {(execution, call): asked for execution, call, asked in tx.all(_QUESTIONS, *page)}
-    if events.TODO in types:
+    if events.TODOS_CHANGED in types:
         texts.todos = {(turn, f"{of}:{number}"): items for turn, of, number, items in tx.all(_TODOS, *page)}
     if events.DONE in types:
         texts.steps = {seq: _Step(state, answer_of(*answer)) for seq, state, *answer in tx.all(_STEPS, *page)}
@@ -254,7 +254,7 @@ _REBUILD: dict[str, Callable[[_Logged, _Texts], dict[str, Any]]] = {
     events.TOOL_CALL_COMPLETED: _tool_call_ended,
     events.TOOL_CALL_ERRORED: _tool_call_ended,
     events.ASK_USER: _ask_user,
-    events.TODO: _todo,
+    events.TODOS_CHANGED: _todo,
     events.CONTEXT_REPLACED: _context_replaced,
     events.ERROR: _error,
     events.TURN_COMPLETED: _turn_completed,

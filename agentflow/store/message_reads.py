@@ -56,7 +56,7 @@ _COMPACTIONS = "SELECT ref, data FROM event WHERE session_key = ? AND type = ? O
 
 
 def path(tx: Tx, key: int, head: Place | None, lean_before: int | None) -> list[PathEntry]:
-    """The path to `head`, root first; with `lean_before`, of turns below that number only messages with text and no results."""
+    """The path to `head`, root first; with `lean_before`, of turns below it only messages with text, no results."""
     if head is None:
         return []
     chosen = (head.depth, key, head.branch, key, key)

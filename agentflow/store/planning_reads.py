@@ -32,7 +32,7 @@ def newest(tx: Tx, key: int, turn: int, execution: int) -> TodoRecord | None:
 
 def shown(tx: Tx, key: int) -> TodoRecord | None:
     """The list that clients were told of last (T32), null when there is none or it was dropped."""
-    told = tx.one(_LAST_TOLD, key, events.TODO, key)
+    told = tx.one(_LAST_TOLD, key, events.TODOS_CHANGED, key)
     if told is None or told[1] is None:
         return None
     turn, (execution, number) = told[0], map(int, told[1].split(":"))

@@ -217,7 +217,7 @@ def test_cancelling_closes_the_connection(adapter: str, hang: Any) -> None:
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            await asyncio.wait_for(stub.requests[0].gone.wait(), 10)
+            assert await asyncio.wait_for(stub.requests[0].gone.wait(), 10)
 
     asyncio.run(run())
 
@@ -236,7 +236,7 @@ def test_closing_the_stream_closes_the_connection(adapter: str) -> None:
             stream = litellm_model(adapter, stub).stream(request())
             await anext(stream)
             await stream.aclose()
-            await asyncio.wait_for(stub.requests[0].gone.wait(), 10)
+            assert await asyncio.wait_for(stub.requests[0].gone.wait(), 10)
 
     asyncio.run(run())
 
