@@ -84,6 +84,17 @@ class Agents:
             self._loaded[config.path] = version, loaded
         return loaded
 
+    def worker_tools(self, reference: str) -> dict[str, frozenset[str]]:
+        """The tools whose calls are left to a worker, of an agent and all its sub-agents, by agent (C33)."""
+        found: dict[str, frozenset[str]] = {}
+        waiting = [reference]
+        while waiting:
+            agent = self.load(waiting.pop(), {})
+            if agent.config.name not in found:
+                found[agent.config.name] = agent.worker_tools
+                waiting += agent.sub_agents.values()
+        return found
+
     def name_of(self, reference: str) -> str:
         """The name of the agent of a name or path. Raises `AgentNotFound`, `InvalidConfig` for a path."""
         return reference if NAME.match(reference) else self._read(reference).name

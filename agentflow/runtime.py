@@ -236,9 +236,9 @@ class Runtime:
         Returns `{session_id, turn_id, outcome}`: `settled`, or `ignored` for a call that has a result or whose place
         left the path (C20). Raises `SessionNotFound`, and `InvalidInput` for a call that is not left open here.
         """
-        agent = self._agents.load((await self._reader.record(session_id)).agent, {})
+        tools = self._agents.worker_tools((await self._reader.record(session_id)).agent)
         given = success(result) if error is None else refused(error, "tool_failed")
-        settled = await self._store.settle(Settle(session_id, call_id, given.ok, given.text, agent.worker_tools))
+        settled = await self._store.settle(Settle(session_id, call_id, given.ok, given.text, tools))
         self._turns.settled(session_id, settled.turn_id)
         outcome = "settled" if settled.taken else "ignored"
         return {"session_id": session_id, "turn_id": settled.turn_id, "outcome": outcome}

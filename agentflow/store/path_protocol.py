@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -38,13 +38,13 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Settle:
-    """Give a call that was left open its result (C33). `tools` are the names of the agent's worker tools."""
+    """Give a call that was left open its result (C33). `tools` are the names of the worker tools, by agent."""
 
     session_id: str
     call_id: str
     ok: bool
     text: str
-    tools: Collection[str]
+    tools: Mapping[str, Collection[str]]
 
 
 @dataclass(frozen=True, slots=True)

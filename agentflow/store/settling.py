@@ -11,8 +11,9 @@ from agentflow.store.path_protocol import Settle, Settled
 from agentflow.store.transaction import Tx
 
 _CALL = """
-SELECT tool_call.execution, tool_call.name, tool_call.status, tool_call.ok, turn.id FROM tool_call
+SELECT tool_call.execution, execution.agent, tool_call.name, tool_call.status, tool_call.ok, turn.id FROM tool_call
 JOIN turn ON turn.session_key = tool_call.session_key AND turn.number = tool_call.turn
+JOIN execution ON execution.session_key = tool_call.session_key AND execution.number = tool_call.execution
 WHERE tool_call.session_key = ? AND tool_call.id = ? ORDER BY tool_call.turn DESC LIMIT 1
 """
 _GIVE = (
@@ -33,8 +34,8 @@ def settle(tx: Tx, request: Settle) -> Settled:
     found = tx.one(_CALL, session[0], request.call_id)
     if found is None:
         raise InvalidInput(f"Session {request.session_id!r} has no tool call {request.call_id!r}.", detail=detail)
-    execution, name, status, ok, turn_id = found
-    if name not in request.tools:
+    execution, agent, name, status, ok, turn_id = found
+    if name not in request.tools.get(agent, ()):
         raise InvalidInput(
             f"The call {request.call_id!r} is of {name!r}, which is not left to a worker.", detail=detail
         )

@@ -16,7 +16,7 @@ from agentflow.conversation.history import BuiltRequest, Exchange
 from agentflow.conversation.questions import check_questions
 from agentflow.errors import ModelError
 from agentflow.message import Message, ToolCall
-from agentflow.models.assembly import Reply, settle_calls
+from agentflow.models.assembly import Reply
 from agentflow.models.protocol import ModelRequest
 from agentflow.store import rows
 from agentflow.tools import builtin
@@ -138,9 +138,7 @@ class Loop:
         if self._hooks.has("post_model"):
             said = await self._hooks.call("post_model", {"text": reply.text, "finish_reason": reply.finish_reason})
             reply = replace(reply, text=said["text"]) if "text" in said else reply
-        earlier, current = self._execution.earlier.call_ids, self._execution.current.call_ids
-        taken = {call.id for call in reply.tool_calls if call.id and (call.id in earlier or call.id in current)}
-        calls = settle_calls(reply.tool_calls, taken, self._turn.new_id)
+        calls = open_calls.identified(self._execution, reply.tool_calls, self._turn.new_id)
         plan: Plan = after_reply(
             calls, reply.finish_reason or "", reply.text, enders=self._agent.enders, settings=self.settings,
             spent=self._execution.spent, limit=limit,

@@ -16,7 +16,7 @@ from agentflow.conversation.history import BuiltRequest, History, build_request
 from agentflow.conversation.questions import check_questions
 from agentflow.errors import ModelError
 from agentflow.message import Message, ToolCall
-from agentflow.models.assembly import Reply, settle_calls
+from agentflow.models.assembly import Reply
 from agentflow.models.protocol import Model
 from agentflow.store import rows
 from agentflow.store.rows import dumps
@@ -25,6 +25,7 @@ from agentflow.tools.calls import Prepared
 from agentflow.tools.results import ToolResult, refused
 from agentflow.tools.todo_items import MAX_CONTENT, MAX_TODOS, Todo
 from agentflow.tools.tool import ASK_USER_TOOL, tool_schemas
+from agentflow.turn import open_calls
 from agentflow.turn.decisions import Pause, RunTools
 from agentflow.turn.execution import Execution
 from agentflow.turn.side_call import SideCall, ask_aside
@@ -98,9 +99,7 @@ class Planner:
 
     def _answer_calls(self, call_id: str, reply: Reply, model: Model) -> Pause | None:
         """Record a reply that calls tools: the first `ask_user` pauses the turn, all else gets an error result."""
-        earlier, current = self._execution.earlier.call_ids, self._execution.current.call_ids
-        taken = {call.id for call in reply.tool_calls if call.id and (call.id in earlier or call.id in current)}
-        calls = settle_calls(reply.tool_calls, taken, self._turn.new_id)
+        calls = open_calls.identified(self._execution, reply.tool_calls, self._turn.new_id)
         provider = {"model": model.name, **reply.provider} if reply.provider else None
         message = Message(call_id, "assistant", reply.text.strip() or None, calls, provider=provider)
         self._execution.record(message)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentflow import InvalidInput, ModelRequest, SessionNotFound
+from agentflow import InvalidInput, ModelRequest, QuestionAlreadyAnswered, SessionNotFound
 from agentflow.testing import Kit
 from tests.scenarios.support import call, results
 
@@ -114,3 +114,56 @@ def test_a_process_that_dies_with_an_open_call_leaves_a_session_that_goes_on(age
     agentflow.reopen()
     assert agentflow.send("go on").answer == "ok"
     assert agentflow.run(agentflow.runtime.settle("s-1", call_id, result="late"))["outcome"] == "ignored"
+
+
+def test_a_late_result_never_meets_a_call_of_a_later_turn(agentflow: Kit) -> None:
+    """T14, C29: a provider that numbers its calls afresh in each reply; whoever answers has nothing but the id."""
+    numbered: dict[str, Any] = {"tool_calls": [{**call("refund", amount=5), "id": "call_0"}]}
+    agentflow.agent(tools=[{"flow": refund, "handler": "worker"}], replies=[numbered, numbered])
+    message = {"role": "user", "content": "refund me"}
+    agentflow.submit({"type": "client.message", "message": message})
+    first = agentflow.until("tool.call.requested")
+    agentflow.stop()
+    agentflow.submit({"type": "client.message", "message": message})
+    second = agentflow.until("tool.call.requested", after_seq=agentflow.events("done")[-1].seq or 0)
+    late = agentflow.run(agentflow.runtime.settle("s-1", str(first.data["id"]), result="too late"))
+    assert late["outcome"] != "settled"
+    assert second.data["id"] != first.data["id"]
+    agentflow.stop()
+
+
+def test_an_answer_sent_late_never_meets_the_question_of_a_later_turn(agentflow: Kit) -> None:
+    """C29: a stale `tool_call_id` is refused."""
+    ask = call("ask_user", questions=[{"header": "Which", "question": "Which one?"}])
+    agentflow.agent(replies=[{"tool_calls": [{**ask, "id": "call_0"}]}] * 2 + [{"text": "ok"}])
+    first = agentflow.send("one").question or {}
+    agentflow.stop()
+    agentflow.send("two")
+    with pytest.raises(QuestionAlreadyAnswered):
+        agentflow.answer("late", tool_call_id=first["tool_call_id"])
+    assert agentflow.answer("now").answer == "ok"
+
+
+def test_calls_of_parallel_sub_agents_are_settled_one_by_one(agentflow: Kit) -> None:
+    """C33, T35: a sub-agent's worker tools are left open too, whatever ids their provider gives."""
+
+    def reply(request: ModelRequest) -> dict[str, Any]:
+        last = request.messages[-1]
+        return {"text": last["content"]} if last["role"] == "tool" else {"tool_calls": [numbered]}
+
+    numbered = {**call("refund", amount=5), "id": "call_0"}
+    tasks = [call("task", agent="clerk", prompt=prompt) for prompt in ("first", "second")]
+    agentflow.agent("clerk", tools=[{"flow": refund, "handler": "worker"}], replies=reply)
+    agentflow.agent("main", sub_agents=["clerk"], replies=[{"tool_calls": tasks}, {"text": "both"}])
+    receipt = agentflow.submit({"type": "client.message", "message": {"role": "user", "content": "refund both"}})
+    open_calls: list[str] = []
+    seq = 0
+    while len(open_calls) < 2:
+        requested = agentflow.until("tool.call.requested", after_seq=seq)
+        seq = requested.seq or 0
+        open_calls += [str(requested.data["id"])] if requested.data["name"] == "refund" else []
+    for call_id, result in zip(reversed(open_calls), ("B", "A"), strict=True):
+        outcome = agentflow.run(agentflow.runtime.settle("s-1", call_id, result=result))["outcome"]
+        assert outcome == "settled"
+    assert agentflow.result(receipt.turn_id).answer == "both"
+    assert results(agentflow.requests_of("main")[1]) == ["A", "B"]
