@@ -30,7 +30,8 @@ async def explain(
         agent = agent.changed(versions.agent) if versions.agent else agent
         path = [entry.message for entry in await store.path(record.key, record.head, lean_before=None)]
         paused = record.pending is not None
-    prompt = agent.render_prompt(check_inputs(agent.config.inputs, inputs), {}, {"id": session_id})
+    variables = _AsWritten() if "step_start" in agent.hooks else {}
+    prompt = agent.render_prompt(check_inputs(agent.config.inputs, inputs), variables, {"id": session_id})
     history = _history(path, is_lean=agent.config.settings.lean_history and not paused)
     built = build_request(prompt, history, (), History(), agent.schemas_chars)
     settings = agent.config.settings
@@ -56,6 +57,13 @@ async def explain(
         **_sized(built.chars),
         "room": [each.as_dict() for each in room],
     }  # fmt: skip
+
+
+class _AsWritten(dict[str, str]):
+    """Variables that only a hook of the coming step knows: each stands in the prompt as it is written."""
+
+    def __missing__(self, name: str) -> str:
+        return f"{{{{ vars.{name} }}}}"
 
 
 def _history(path: Sequence[Message], *, is_lean: bool) -> History:

@@ -57,7 +57,7 @@ def _room(way: dict[str, Any]) -> str:
     when = [f"above {way['threshold']} tokens"] if way["threshold"] is not None else []
     when += [f"after {way['idle_secs']:g} idle seconds"] if way["idle_secs"] is not None else []
     cut = f"would cut {way['summarized']} messages and keep {way['kept']}" if way["summarized"] else "nothing to cut"
-    due = "due now" if way["due"] else f"now {way['tokens']}"
+    due = "due now" if way["due"] else "not due" if way["threshold"] is None else f"now {way['tokens']}"
     return f"{way['by']}: {way['use']} {' and '.join(when) or 'when a call is refused'} ({due}), {cut}"
 
 

@@ -18,9 +18,6 @@ tools:
     f"agents/{AGENT}/replies.yaml": """\
 # What the scripted model says: the first reply whose guard holds. `repeat` keeps it for later turns.
 replies:
-  - when: {purpose: title}
-    text: Counting words
-    repeat: true
   - when: {tool: word_count}
     text: "That text has {{ last_tool }} words."
     repeat: true

@@ -131,12 +131,12 @@ def _warnings(config: AgentConfig) -> Iterator[Problem]:
             ("settings", "observability"), "is off: earlier turns are not replayed to the model and leave no trace"
         )
     calls, per_reply = settings.max_tool_calls, settings.max_tool_calls_per_reply
-    if calls and per_reply > calls:
+    if calls and per_reply > calls and "max_tool_calls_per_reply" in settings.model_fields_set:
         yield config.problem(
             ("settings", "max_tool_calls_per_reply"), f"never binds: max_tool_calls ({calls}) is reached before it"
         )
     turn, call = settings.turn_timeout_secs, settings.llm_timeout_secs
-    if turn and call > turn:
+    if turn and call > turn and "llm_timeout_secs" in settings.model_fields_set:
         yield config.problem(
             ("settings", "llm_timeout_secs"), f"never binds: turn_timeout_secs ({turn:g}) is over before it"
         )

@@ -152,6 +152,7 @@ def _end(
     from_state, to_state = move
     usage = turn_usage(tx, work.key, turn)
     failure = None if error is None else error.as_dict()
+    work.ended_at, work.outcome = at, to_state
     work.rows += (
         rows.EndTurn(
             to_state, at, dumps(failure) if failure else None, None, usage.input, usage.output, usage.cache_read,

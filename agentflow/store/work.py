@@ -18,7 +18,7 @@ from agentflow.store.transaction import Tx
 
 _COLUMNS = (
     "key", "agent", "branch", "depth", "seq", "epoch", "turn", "owner", "lease_until", "stop_turn", "queued", "turns",
-    "steps", "executions", "branches", "ended_at",
+    "steps", "executions", "branches", "ended_at", "outcome",
 )  # fmt: skip
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM session WHERE "
 _INSERT = (
@@ -27,7 +27,8 @@ _INSERT = (
 )
 _UPDATE = (
     "UPDATE session SET branch = ?, depth = ?, seq = ?, epoch = ?, turn = ?, owner = ?, lease_until = ?, "
-    "stop_turn = ?, queued = ?, turns = ?, steps = ?, executions = ?, branches = ?, updated_at = ? "
+    "stop_turn = ?, queued = ?, turns = ?, steps = ?, executions = ?, branches = ?, ended_at = ?, "
+    "outcome = ?, updated_at = ? "
     "WHERE key = ? AND epoch = ?"
 )
 
@@ -52,6 +53,7 @@ class Work:
     executions: int
     branches: int
     ended_at: int | None
+    outcome: str | None
     created: bool = False
     rows: list[Row] = field(default_factory=list)
     log: list[LogEntry] = field(default_factory=list)
@@ -178,7 +180,8 @@ class Work:
         """Write the session's row."""
         values: Sequence[object] = (
             self.branch, self.depth, self.seq, self.epoch, self.turn, self.owner, self.lease_until, self.stop_turn,
-            self.queued, self.turns, self.steps, self.executions, self.branches, at, self.key, self._read_epoch,
+            self.queued, self.turns, self.steps, self.executions, self.branches, self.ended_at, self.outcome, at,
+            self.key, self._read_epoch,
         )  # fmt: skip
         tx.execute(_UPDATE, *values)
         self._read_epoch = self.epoch

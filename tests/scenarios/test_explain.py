@@ -44,3 +44,14 @@ def test_a_question_that_waits_is_no_reason_to_fail(agentflow: Kit) -> None:
     agentflow.send("hi")
     explained = agentflow.run(agentflow.runtime.explain("test", "s-1"))
     assert [message["role"] for message in explained["messages"]] == ["system", "user"]
+
+
+def test_a_variable_that_only_a_hook_knows_is_shown_as_it_is_written(agentflow: Kit) -> None:
+    """A1, T36"""
+
+    def load() -> dict[str, dict[str, str]]:
+        return {"vars": {"plan": "Pro"}}
+
+    agentflow.agent(prompt="On {{ vars.plan }}.", hooks={"step_start": [load]})
+    explained = agentflow.run(agentflow.runtime.explain("test"))
+    assert explained["messages"][0]["content"] == "On {{ vars.plan }}."

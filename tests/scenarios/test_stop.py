@@ -287,6 +287,14 @@ def test_stopping_a_paused_turn_closes_its_question(agentflow: Kit, agentflow_db
     agentflow.run(check_session(agentflow.runtime, agentflow_db, "s-1"))
 
 
+def test_a_stopped_pause_is_shown_as_aborted(agentflow: Kit) -> None:
+    """T25, T29: lists tell how the last turn ended, whoever ended it."""
+    agentflow.agent(replies=[{"tool_calls": [call("ask_user", questions=[{"header": "Plan", "question": "Which?"}])]}])
+    agentflow.send("one")
+    agentflow.stop()
+    assert agentflow.session()["outcome"] == "aborted"
+
+
 def test_a_stopped_pause_lets_the_queue_go_on(agentflow: Kit) -> None:
     """C24, C28: what waited for the paused turn starts when that turn is stopped."""
     agentflow.agent(replies=[ASKS, {"text": "queued answer"}])
