@@ -37,8 +37,12 @@ def openai_events(answer: Answer) -> tuple[list[Event], list[Event]]:
 
 
 def _openai_fragments(index: int, call: Any) -> Iterator[dict[str, Any]]:
-    yield {"index": index, "id": call.id or f"call_{index}", "type": "function",
-           "function": {"name": call.name, "arguments": ""}}
+    yield {
+        "index": index,
+        "id": call.id or f"call_{index}",
+        "type": "function",
+        "function": {"name": call.name, "arguments": ""},
+    }
     for part in pieces(call.arguments, call.pieces):
         yield {"index": index, "function": {"arguments": part}}
 
@@ -70,14 +74,25 @@ def anthropic_events(answer: Answer) -> tuple[list[Event], list[Event]]:
     if answer.events is not None:
         return list(answer.events), []
     usage = _anthropic_usage(answer.usage or {"input": 0, "output": 0})
-    message: Event = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [],
-               "stop_reason": None, "stop_sequence": None, "usage": {**usage, "output_tokens": 1}}
+    message: Event = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": {**usage, "output_tokens": 1},
+    }
     events: list[Event] = [{"type": "message_start", "message": message}]
     for index, block in enumerate(_anthropic_blocks(answer)):
         events += _anthropic_block(index, *block)
     finish = _STOP_REASONS[answer.finish or ("tool_calls" if answer.calls else "stop")]
-    delta = {"type": "message_delta", "delta": {"stop_reason": finish, "stop_sequence": None},
-             "usage": {"output_tokens": usage["output_tokens"]}}
+    delta = {
+        "type": "message_delta",
+        "delta": {"stop_reason": finish, "stop_sequence": None},
+        "usage": {"output_tokens": usage["output_tokens"]},
+    }
     return events, [delta, {"type": "message_stop"}]
 
 
@@ -153,7 +168,7 @@ def _anthropic_refusal(body: dict[str, Any]) -> Iterator[str]:
         if message["role"] not in ("user", "assistant"):
             yield f"messages.{number}: unexpected role {message['role']}"
         if number == 0 and message["role"] != "user":
-            yield "messages: first message must use the \"user\" role"
+            yield 'messages: first message must use the "user" role'
         if message["role"] == previous:
             yield f"messages.{number}: roles must alternate"
         if results != expected:
@@ -177,8 +192,11 @@ def _uses_tools(body: dict[str, Any]) -> str | None:
         for block in message["content"]
         if isinstance(block, dict)
     )
-    return "requests which include `tool_use` or `tool_result` blocks must define tools" \
-        if used and not body.get("tools") else None
+    return (
+        "requests which include `tool_use` or `tool_result` blocks must define tools"
+        if used and not body.get("tools")
+        else None
+    )
 
 
 def _empty_text(content: Any) -> bool:

@@ -127,9 +127,7 @@ def _describable(hint: Any) -> bool:
     return True
 
 
-def _typed_dict(
-    parameters: Mapping[str, inspect.Parameter], hints: Mapping[str, Any], texts: Mapping[str, str]
-) -> Any:
+def _typed_dict(parameters: Mapping[str, inspect.Parameter], hints: Mapping[str, Any], texts: Mapping[str, str]) -> Any:
     """A TypedDict rather than a model: any parameter name is allowed, and defaults stay the function's own."""
     import typing_extensions  # pydantic refuses the one of `typing` before Python 3.12
     from pydantic import ConfigDict, Field

@@ -20,8 +20,9 @@ def says(id: str, text: str = "done") -> Message:
 def asks(id: str, count: int, text: str | None = None, size: int = 10) -> list[Message]:
     """An assistant message with `count` calls and a result of `size` characters for each."""
     calls = tuple(ToolCall(f"{id}c{n}", "search", f'{{"page": {n}}}') for n in range(count))
-    results = [Message(f"{id}r{n}", "tool", "x" * size, tool_call_id=call.id, name="search") for n, call in
-               enumerate(calls)]
+    results = [
+        Message(f"{id}r{n}", "tool", "x" * size, tool_call_id=call.id, name="search") for n, call in enumerate(calls)
+    ]
     return [Message(id, "assistant", text, tool_calls=calls), *results]
 
 
@@ -42,8 +43,9 @@ def exchange(draw: st.DrawFn, id: str) -> list[Message]:
 
 @st.composite
 def turn(draw: st.DrawFn, id: str, *, most: int) -> list[Message]:
-    opening = [user(f"{id}u{n}", draw(st.sampled_from(["hi", "q" * 50, "Q" * 3_000])))
-               for n in range(draw(st.integers(1, 2)))]
+    opening = [
+        user(f"{id}u{n}", draw(st.sampled_from(["hi", "q" * 50, "Q" * 3_000]))) for n in range(draw(st.integers(1, 2)))
+    ]
     work = [draw(exchange(f"{id}e{n}")) for n in range(draw(st.integers(0, most)))]
     return [*opening, *(message for messages in work for message in messages)]
 

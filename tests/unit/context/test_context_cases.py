@@ -17,9 +17,9 @@ from agentflow.message import Message
 
 CASES: dict[str, dict[str, Any]] = {
     case["id"]: case
-    for case in json.loads(
-        (Path(__file__).parents[2] / "cases" / "conversation_cases.json").read_text("utf-8")
-    )["cases"]
+    for case in json.loads((Path(__file__).parents[2] / "cases" / "conversation_cases.json").read_text("utf-8"))[
+        "cases"
+    ]
     if case["area"] == "context"
 }
 BY_STRATEGY = ["ctx-002", "ctx-003", "ctx-004", "ctx-005", "ctx-007", "ctx-008", "ctx-009"]

@@ -84,7 +84,9 @@ def test_the_first_strategy_listed_that_applies_sets_the_plan() -> None:
     swapped = replace(BOTH, strategies=(SUMMARIZE, RESET))
     found = [planned(BOTH, 190_000, idle=3600), planned(swapped, 190_000, idle=3600), planned(swapped, 0, idle=3600)]
     assert [each and (each.reason, each.use) for each in found] == [
-        ("idle", "reset"), ("full", "summarize"), ("idle", "reset"),
+        ("idle", "reset"),
+        ("full", "summarize"),
+        ("idle", "reset"),
     ]
 
 

@@ -34,8 +34,7 @@ def test_each_result_stands_under_its_call_whatever_order_they_came_in() -> None
     came = [Message("r2", "tool", "Rain.", tool_call_id="c2"), Message("r1", "tool", "", tool_call_id="c1")]
     request = summary_request([Message("a1", "assistant", None, tool_calls=(first, second)), *came])
     assert request.entries == (
-        '[tool weather] {"city": "NYC"}\n[its result]\n(no output)\n'
-        '[tool weather] {"city": "LA"}\n[its result]\nRain.',
+        '[tool weather] {"city": "NYC"}\n[its result]\n(no output)\n[tool weather] {"city": "LA"}\n[its result]\nRain.',
     )
 
 
@@ -70,8 +69,11 @@ def test_huge_texts_are_cut_with_a_notice_that_names_their_size() -> None:
     """B18: 5 MB in a result, an argument or a message do not overflow the summary call."""
     huge = "x" * 5_000_000
     call = ToolCall("c1", "dump", huge)
-    messages = [user("u1", huge), Message("a1", "assistant", huge, tool_calls=(call,)),
-                Message("r1", "tool", huge, tool_call_id="c1")]
+    messages = [
+        user("u1", huge),
+        Message("a1", "assistant", huge, tool_calls=(call,)),
+        Message("r1", "tool", huge, tool_call_id="c1"),
+    ]
     request = summary_request(messages)
     assert request.chars < 50_000
     assert text(request).count("the full text has 5000000 characters") == 4
@@ -79,7 +81,8 @@ def test_huge_texts_are_cut_with_a_notice_that_names_their_size() -> None:
 
 def test_what_is_no_text_leaves_its_type() -> None:
     content: list[dict[str, Any]] = [
-        {"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": "data:..."}},
+        {"type": "text", "text": "What is this?"},
+        {"type": "image_url", "image_url": {"url": "data:..."}},
     ]
     assert summary_request([Message("u1", "user", content)]).entries == ("[user]\nWhat is this?\n[image_url]",)
 
@@ -87,8 +90,10 @@ def test_what_is_no_text_leaves_its_type() -> None:
 def test_the_work_of_the_current_turn_is_marked_as_such() -> None:
     """X13, B24: the summarizer learns that the request exists, but never reads it."""
     request = summary_request([user("u1")], asks("b1", 1))
-    assert request.entries[1] == "[From here on: work on the latest request. " \
+    assert (
+        request.entries[1] == "[From here on: work on the latest request. "
         "The request itself is kept word for word and not shown.]"
+    )
     assert "tool search" in request.entries[2]
 
 

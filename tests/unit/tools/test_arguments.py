@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from agentflow.tools.arguments import parse_arguments, refusal
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text("ab{}\"é "),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text('ab{}"é '),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("ab"), inner, max_size=3),
     max_leaves=8,
 )

@@ -61,8 +61,23 @@ def test_an_unknown_tool_is_an_error_result_naming_the_known(name: str, said: st
 
 @pytest.mark.parametrize(
     "arguments",
-    ['{"a": 1', '{"a":1}{"a":2}', "null", "[]", '"x"', "42", "", "{}", '{"a":NaN}', '{"a":1,"a":2}', "x" * 2_000_000,
-     "{'a': 1}", '{"a": "1"}', '{"a": 1, "c": 2}', '{"a": true}'],
+    [
+        '{"a": 1',
+        '{"a":1}{"a":2}',
+        "null",
+        "[]",
+        '"x"',
+        "42",
+        "",
+        "{}",
+        '{"a":NaN}',
+        '{"a":1,"a":2}',
+        "x" * 2_000_000,
+        "{'a': 1}",
+        '{"a": "1"}',
+        '{"a": 1, "c": 2}',
+        '{"a": true}',
+    ],
 )
 def test_arguments_that_do_not_fit_give_a_bounded_error_result(arguments: str) -> None:
     """B42; here `''`, `null` and `{}` are refused only because `a` is required."""
@@ -175,7 +190,9 @@ def test_siblings_of_a_failing_call_keep_their_results(colour: Callable[[Any], C
     results = asyncio.run(four())
     assert [result.ok for result in results] == [True, False, False, False]
     assert [result.text for result in results][1:] == [
-        "Error: ValueError: bad", "Error: CancelledError", "Error: SystemExit: 1",
+        "Error: ValueError: bad",
+        "Error: CancelledError",
+        "Error: SystemExit: 1",
     ]
 
 
@@ -197,8 +214,14 @@ def test_endless_recursion_is_an_error_result(colour: Callable[[Any], Callable[[
         (None, ToolResult(True, "")),
         ({"b": 1}, ToolResult(True, '{"b":1}')),
         ("a\x00b", ToolResult(True, "ab", altered=True)),
-        (b"x", ToolResult(False, "Error: the flow returned 1 bytes; a flow returns text or JSON values",
-                          error_code="unreadable_result")),
+        (
+            b"x",
+            ToolResult(
+                False,
+                "Error: the flow returned 1 bytes; a flow returns text or JSON values",
+                error_code="unreadable_result",
+            ),
+        ),
     ],
 )
 def test_a_returned_value_becomes_text(
