@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from agentflow import events
+from agentflow.clock import Instant
 from agentflow.conversation import view
 from agentflow.conversation.inbox import AskUserAnswer, ClientAppend, ClientMessage, ClientMessages, Input
 from agentflow.conversation.questions import format_answers
@@ -250,7 +251,15 @@ class Start:
             paused.turn, paused.turn_id, main, base, (result,), before.get("inputs", {}), client,
             answered=paused.execution != main,
         )  # fmt: skip
-        return replace(claimed, resumed=True, asking=paused.execution, usage=turn_usage(self.tx, work.key, paused.turn))
+        return replace(
+            claimed, resumed=True, asking=paused.execution, usage=turn_usage(self.tx, work.key, paused.turn),
+            worked=self._worked(paused.turn),
+        )  # fmt: skip
+
+    def _worked(self, turn: int) -> Instant:
+        """How long the turn's earlier steps took; the pauses between them do not count."""
+        took = "SELECT sum(completed_at - opened_at) FROM step WHERE session_key = ? AND turn = ?"
+        return max(int(self.tx.one(took, self.work.key, turn)[0] or 0), 0)
 
     def _paused_executions(self, turn: int) -> list[int]:
         """The main execution of a paused turn, and those of the sub-agents it was handed to."""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from agentflow.agent.config import Settings
-from agentflow.clock import NewId
+from agentflow.clock import SECOND, NewId
 from agentflow.context.summary import is_summary
 from agentflow.context.tokens import Report
 from agentflow.conversation.history import History, lean
@@ -87,7 +87,8 @@ class TurnRunner:
         loop = asyncio.get_running_loop()
         alarm = None
         if self.settings.turn_timeout_secs:
-            alarm = loop.call_later(self.settings.turn_timeout_secs, self.interrupt.request, "timeout")
+            left = self.settings.turn_timeout_secs - self._claimed.worked / SECOND
+            alarm = loop.call_later(max(left, 0), self.interrupt.request, "timeout")
         try:
             execution, how = await self._prepared(loop.time())
             execution.waiting_call = None if how else self._claimed.call_id

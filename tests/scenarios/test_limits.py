@@ -161,3 +161,29 @@ def test_limits_that_cannot_be_are_refused(agentflow: Kit, limits: dict[str, Any
     agentflow.agent()
     with pytest.raises(InvalidInput, match="max_iteration"):
         agentflow.send("Go.", limits=limits)
+
+
+@pytest.mark.parametrize(("took", "state"), [(99, "done"), (100, "failed")])
+def test_the_time_of_earlier_steps_counts_and_the_pause_between_them_does_not(
+    agentflow: Kit, took: int, state: str
+) -> None:
+    """Limits: `turn_timeout_secs` is a turn's, time paused does not count."""
+
+    async def work() -> str:
+        """Work for a while."""
+        agentflow.advance(took)
+        return "worked"
+
+    question = {"questions": [{"header": "On", "question": "Go on?"}]}
+    agentflow.agent(
+        tools=[work],
+        settings={"turn_timeout_secs": 100},
+        replies=[
+            {"tool_calls": [call("work")]},
+            {"tool_calls": [call("ask_user", **question)]},
+            {"text": "done", "repeat": True},
+        ],
+    )
+    agentflow.send("Go.")
+    agentflow.advance(100_000)
+    assert agentflow.answer("yes").state == state
