@@ -99,6 +99,19 @@ class SqliteDatabase(Database):
             return self._memory
 
     def _open(self, path: str) -> sqlite3.Connection:
+        """A connection; an input or output error is met again before it counts, for a file that was taken away and
+        is made anew by two connections at once reads so (fault 15).
+        """
+        for _ in range(_OPENINGS - 1):
+            try:
+                return self._opened(path)
+            except StoreError as error:
+                if "disk I/O error" not in error.message:
+                    raise
+                time.sleep(0.02)
+        return self._opened(path)
+
+    def _opened(self, path: str) -> sqlite3.Connection:
         connection = None
         try:
             connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
@@ -148,6 +161,9 @@ class SqliteDatabase(Database):
         wrapped = StoreError(f"The SQLite database {where} refused the work: {error}.")
         wrapped.__cause__ = error
         return wrapped
+
+
+_OPENINGS = 5
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:

@@ -10,6 +10,7 @@ from agentflow.conversation.tree import Branch, Branches, Node, Place
 from agentflow.store.transaction import Tx
 
 _CHUNK = 5000
+_COUNTED = 1000
 _NODE = (
     "SELECT node.id, node.branch, node.depth, node.role, coalesce(node.calls, original.calls), node.call_id, "
     "node.turn, node.copied_from FROM message AS node LEFT JOIN message AS original "
@@ -48,14 +49,14 @@ class KnownRows:
         return next(iter(self._nodes(found)), None)
 
     def recorded(self, ids: Collection[str]) -> Collection[str]:
-        """Answered by the index alone."""
-        found = {
-            id_
-            for chunk in _chunks(list(ids))
-            for (id_,) in self._tx.all(
-                f"SELECT id FROM message WHERE session_key = ? AND id IN ({_marks(chunk)})", self._key, *chunk
-            )
-        }
+        """Answered by the index alone; where all of many ids are recorded it only counts them."""
+        found: set[str] = set()
+        for chunk in _chunks(list(set(ids)), _COUNTED):
+            among = f"FROM message WHERE session_key = ? AND id IN ({_marks(chunk)})"
+            if self._tx.one(f"SELECT count(*) {among}", self._key, *chunk)[0] == len(chunk):
+                found.update(chunk)
+            else:
+                found.update(id_ for (id_,) in self._tx.all(f"SELECT id {among}", self._key, *chunk))
         return found | self._aliases(set(ids) - found).keys() if len(found) < len(ids) else found
 
     def nodes(self, ids: Collection[str]) -> Mapping[str, Node]:
@@ -128,8 +129,8 @@ class KnownRows:
                     self._of_sub_agents.add(number)
 
 
-def _chunks(values: Sequence[str]) -> Iterator[Sequence[str]]:
-    return (values[start : start + _CHUNK] for start in range(0, len(values), _CHUNK))
+def _chunks(values: Sequence[str], size: int = _CHUNK) -> Iterator[Sequence[str]]:
+    return (values[start : start + size] for start in range(0, len(values), size))
 
 
 def _marks(values: Sequence[str]) -> str:

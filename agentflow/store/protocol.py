@@ -82,12 +82,12 @@ class Claimed:
 
     `inputs` and `client` are the request's (C8), `messages` what was recorded of it, with ids. `usage` is what the
     turn has spent in earlier steps, when `resumed` by the answer to a question, which execution number `asking` had
-    asked; `worked` is how long those steps took. `forks`: something follows the head on its branch already, so the next message opens a branch. `answer` is
-    there when the path ends in it already (C13). `delivered` is a view with its ids given, `new_from` where its news
-    begin (C12). `call_id` names the first model call when the claim recorded it.
-    `previous_ended_at`: when the session was last at work, null on a first turn and when `resumed` (X11). `log` holds
-    the turn's entries of this commit, the last of which has the sequence number `seq`; `before` those written just
-    before for a turn that ended by it, with that turn's id (T30).
+    asked; `worked` is how long those steps took. `forks`: something follows the head on its branch already, so the
+    next message opens a branch. `answer` is there when the path ends in it already (C13). `delivered` is a view with
+    its ids given, `new_from` where its news begin (C12). `call_id` names the first model call when the claim recorded
+    it. `previous_ended_at`: when the session was last at work, null on a first turn and when `resumed` (X11). `log`
+    holds the turn's entries of this commit, the last of which has the sequence number `seq`; `before` those written
+    just before for a turn that ended by it, with that turn's id (T30).
     """
 
     key: int
