@@ -22,7 +22,7 @@ from tests.scenarios.rooms import (
     replaced,
     texts,
 )
-from tests.scenarios.support import call, said
+from tests.scenarios.support import Gate, call, said, watched
 
 IDLE = {"window": 200000, "strategy": [{"use": "reset", "idle_secs": 3600}, {"use": "summarize"}]}
 
@@ -427,16 +427,8 @@ def test_the_summary_is_not_streamed_and_never_the_answer(agentflow: Kit) -> Non
     """Seed: "The summary that the engine proposes is not streamed"; X15."""
     agentflow.agent(replies=reporting(190_000, 10), context=IDLE)
     agentflow.send(f"one {FILLER}")
-    told: list[str] = []
-
-    async def watch() -> None:
-        receipt = await agentflow.runtime.submit(
-            "s-1", {"type": "client.message", "message": {"role": "user", "content": "two"}}
-        )
-        async for event in agentflow.runtime.events("s-1", receipt.after_seq, receipt.turn_id):
-            if event.type == "llm.delta":
-                told.append(event.data.get("text", ""))
-
-    agentflow.run(watch())
+    gate = Gate({"text": "S"}, {"text": "answer 2"})
+    agentflow.script(gate)
+    told = [event.data.get("text", "") for event in watched(agentflow, "two", gate) if event.type == "llm.delta"]
     assert "".join(told) == "answer 2"
     assert [message["role"] for message in agentflow.path()] == ["user", "user", "assistant"]
