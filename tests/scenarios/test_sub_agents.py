@@ -10,7 +10,7 @@ import pytest
 
 from agentflow import Event, ModelRequest
 from agentflow.testing import Kit
-from tests.scenarios.support import call, results, rows, said
+from tests.scenarios.support import Gate, call, results, rows, said, watched
 
 Reply = dict[str, Any]
 
@@ -72,14 +72,10 @@ def test_a_sub_agent_s_messages_are_no_part_of_the_session_s_path(agentflow: Kit
 
 def test_events_of_a_sub_agent_carry_its_execution_live_and_in_the_log(agentflow: Kit) -> None:
     """T40: what is read back equals what was streamed."""
-    family(agentflow, [tasks("x"), {"text": "ok"}], [{"text": "found", "chunk_size": 2}])
-    receipt = agentflow.submit({"type": "client.message", "message": {"role": "user", "content": "hi"}})
-
-    async def watch() -> list[Event]:
-        return [each async for each in agentflow.runtime.events("s-1", receipt.after_seq, receipt.turn_id)]
-
-    seen = agentflow.run(watch())
-    logged = agentflow.events(after_seq=receipt.after_seq)
+    gate = Gate(tasks("x"), {"text": "ok"})
+    family(agentflow, gate, [{"text": "found", "chunk_size": 2}])
+    seen = watched(agentflow, "hi", gate)
+    logged = agentflow.events()
     assert [event.as_dict() for event in seen if event.seq is not None] == [event.as_dict() for event in logged]
     assert of_run(logged, 2) == ["message.new", "llm.call.requested", "llm.call.completed", "message.new"]
     deltas = [event.data for event in seen if event.type == "llm.delta"]
@@ -358,14 +354,9 @@ def test_lean_history_keeps_a_delegated_answer(agentflow: Kit) -> None:
 
 def test_a_delegated_agent_s_text_is_told_as_the_answer_s(agentflow: Kit) -> None:
     """T40: its deltas may be shown, a task's may not."""
-    family(agentflow, [delegate("n")], [{"text": "Invoice 7 is paid.", "chunk_size": 30}])
-    receipt = agentflow.submit({"type": "client.message", "message": {"role": "user", "content": "hi"}})
-
-    async def watch() -> list[dict[str, Any]]:
-        stream = agentflow.runtime.events("s-1", receipt.after_seq, receipt.turn_id)
-        return [each.data async for each in stream if each.type == "llm.delta"]
-
-    (delta,) = agentflow.run(watch())
+    gate = Gate(delegate("n"))
+    family(agentflow, gate, [{"text": "Invoice 7 is paid.", "chunk_size": 30}])
+    (delta,) = [event.data for event in watched(agentflow, "hi", gate) if event.type == "llm.delta"]
     assert (delta["execution"], delta["heard"], delta["text"]) == (2, True, "Invoice 7 is paid.")
 
 
