@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from agentflow.conversation.tree import Branch, Branches, Node, Place
+from agentflow.conversation.tree import Branch, Branches, Node, Place, parent_of
 from agentflow.store.transaction import Tx
 
 _CHUNK = 5000
@@ -91,14 +91,11 @@ class KnownRows:
 
     def exchange(self, node: Node) -> Sequence[Node]:
         """Results stand under their reply on one path, so the exchange is read upwards from the node."""
-        chain, place = [node], node.place
+        chain = [node]
         while chain[-1].role == "tool":
-            branch = self._branches[place.branch]
-            fork = branch.parent is not None and place.depth == branch.fork_depth + 1
-            place = Place(branch.parent or 0, branch.fork_depth) if fork else Place(place.branch, place.depth - 1)
-            above = self.at(place)
+            above = self.at(parent_of(self._branches, chain[-1].place))
             if above is None:
-                raise LookupError(f"message {chain[-1].id} has no parent at {place}")
+                raise LookupError(f"message {chain[-1].id} has no parent")
             chain.append(above)
         return chain[::-1]
 
