@@ -59,6 +59,7 @@ def test_a_running_turn_outlives_a_clock_that_steps_over_its_lease(agentflow: Ki
     agentflow.agent(replies=gate)
     message = {"type": "client.message", "message": {"role": "user", "content": "hi"}}
     receipt = agentflow.submit(message)
+    assert agentflow.status()["status"] == "running"  # read, so that no connection is being made when the clock jumps
     agentflow.advance(24 * 3600)
     with pytest.raises(TurnAlreadyActive):
         agentflow.run(agentflow.another_runtime().submit("s-1", {"agent_id": "test", **message}))
