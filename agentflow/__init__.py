@@ -9,7 +9,8 @@ import importlib as _importlib
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
-    from agentflow.agent.schema import agent_schema
+    from agentflow.agents.validate import validate_agent
+    from agentflow.config.keys.schema import agent_schema
     from agentflow.errors import (
         AgentflowError,
         AgentNotFound,
@@ -30,11 +31,10 @@ if _typing.TYPE_CHECKING:
     from agentflow.models.protocol import ModelRequest
     from agentflow.models.scripted_model import ScriptedModel
     from agentflow.once import run_turn, with_runtime
-    from agentflow.records.lint import validate_agent
+    from agentflow.result import Receipt, TurnResult
     from agentflow.runtime import Runtime
-    from agentflow.tools.context import FlowContext
-    from agentflow.tools.flows import flow
-    from agentflow.turn.result import Receipt, TurnResult
+    from agentflow.tools.flows.context import FlowContext
+    from agentflow.tools.flows.library import flow
 
 __version__ = "0.1.0"
 
@@ -44,16 +44,16 @@ _HOMES = {
         "MessageNotFound", "ModelError", "NoPendingQuestion", "QuestionAlreadyAnswered", "SessionAgentMismatch",
         "SessionNotFound", "StaleOwner", "StoreError", "TurnAlreadyActive",
     ),
-    "agentflow.agent.schema": ("agent_schema",),
+    "agentflow.config.keys.schema": ("agent_schema",),
     "agentflow.events": ("Event",),
     "agentflow.once": ("run_turn", "with_runtime"),
     "agentflow.models.protocol": ("ModelRequest",),
     "agentflow.models.scripted_model": ("ScriptedModel",),
-    "agentflow.records.lint": ("validate_agent",),
+    "agentflow.agents.validate": ("validate_agent",),
     "agentflow.runtime": ("Runtime",),
-    "agentflow.tools.context": ("FlowContext",),
-    "agentflow.tools.flows": ("flow",),
-    "agentflow.turn.result": ("Receipt", "TurnResult"),
+    "agentflow.tools.flows.context": ("FlowContext",),
+    "agentflow.tools.flows.library": ("flow",),
+    "agentflow.result": ("Receipt", "TurnResult"),
 }  # fmt: skip
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

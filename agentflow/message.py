@@ -106,7 +106,7 @@ def _sum(a: int | None, b: int | None) -> int | None:
 
 
 class TurnState(StrEnum):
-    """Where a turn stands; `turn/machine.py` holds the table of legal moves (T1)."""
+    """Where a turn stands; `turn_table.py` holds the table of legal moves (T1)."""
 
     IDLE = "idle"  # accepted or queued, not begun
     RUNNING = "running"

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from agentflow import clock
+from agentflow.result import TurnResult
 from agentflow.runtime import Runtime
-from agentflow.turn.result import TurnResult
 
 T = TypeVar("T")
 

@@ -8,20 +8,22 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from agentflow import clock
-from agentflow.agent.inputs import check_inputs
+from agentflow.agents.loaded_agent import LoadedAgent
+from agentflow.agents.loading import Agents
 from agentflow.clock import NewId
+from agentflow.config.inputs import check_inputs
 from agentflow.errors import AgentflowError, StoreError
-from agentflow.loading import Agents
+from agentflow.live.feed import Feeds
+from agentflow.live.history_cache import HistoryCache
+from agentflow.live.interrupt import Reason
+from agentflow.live.owner import LEASE, RENEW_SECS, Owner, is_alive
 from agentflow.message import TurnState
-from agentflow.store.protocol import Claimed, Moves, Owning, Store
-from agentflow.turn.cache import HistoryCache
-from agentflow.turn.feed import Feeds
-from agentflow.turn.loaded import LoadedAgent
-from agentflow.turn.machine import Trigger, target
-from agentflow.turn.owner import LEASE, RENEW_SECS, Owner, is_alive
-from agentflow.turn.result import TurnResult
-from agentflow.turn.runner import TurnRunner
-from agentflow.turn.stop import Reason
+from agentflow.result import TurnResult
+from agentflow.store.protocol import Store
+from agentflow.store.records import Claimed
+from agentflow.store.requests import Owning
+from agentflow.turn.step_runner import TurnRunner
+from agentflow.turn_table import Trigger, target
 
 _log = logging.getLogger("agentflow.runtime")
 
@@ -31,14 +33,6 @@ _CLOSE_SECS = 5.0
 
 def _move(trigger: Trigger, state: TurnState) -> tuple[TurnState, TurnState]:
     return state, target("", state, trigger)
-
-
-MOVES = Moves(
-    begin=_move(Trigger.BEGIN, TurnState.IDLE),
-    answer=_move(Trigger.ANSWER, TurnState.PAUSED_ASK_USER),
-    repair=_move(Trigger.REPAIR, TurnState.RUNNING),
-    stop_paused=_move(Trigger.STOP, TurnState.PAUSED_ASK_USER),
-)
 
 
 class Running(NamedTuple):
@@ -93,7 +87,6 @@ class RunningTurns:
             at,
             is_alive,
             self._new_id,
-            MOVES,
             lambda given: check_inputs(agent.config.inputs, given),
             planning=agent.config.planning is not None,
         )

@@ -16,23 +16,24 @@ from types import TracebackType
 from typing import Any, Self
 
 from agentflow import clock
-from agentflow.agent.inputs import parse_assignments
-from agentflow.agent.loader import AgentLoader
+from agentflow.agents.loaded_agent import LoadedAgent
+from agentflow.agents.loading import Agents, OpenModel, database_url, keeps_last_good
 from agentflow.clock import NewId
+from agentflow.config.inputs import parse_assignments
+from agentflow.config.last_good import AgentLoader
 from agentflow.conversation.inbox import HeadMove, Input, parse_input
 from agentflow.errors import AgentNotFound, InvalidConfig, InvalidInput, NoPendingQuestion, SessionNotFound
 from agentflow.events import Event
-from agentflow.explaining import explain
-from agentflow.loading import Agents, OpenModel, database_url, keeps_last_good
-from agentflow.reading import Reader, is_running
-from agentflow.running import MOVES, POLL_SECS, RunningTurns
-from agentflow.store.path_protocol import Moved, MoveHead, Settle
-from agentflow.store.protocol import Claim, Queued, Replayed, Stop, Store
+from agentflow.live.feed import Feeds
+from agentflow.live.owner import is_alive
+from agentflow.reading.explain import explain
+from agentflow.reading.reader import Reader, is_running
+from agentflow.result import Receipt, TurnResult
+from agentflow.running import POLL_SECS, RunningTurns
+from agentflow.store.protocol import Store
+from agentflow.store.records import Moved, Queued, Replayed
+from agentflow.store.requests import Claim, MoveHead, Settle, Stop
 from agentflow.tools.results import refused, success
-from agentflow.turn.feed import Feeds
-from agentflow.turn.loaded import LoadedAgent
-from agentflow.turn.owner import is_alive
-from agentflow.turn.result import Receipt, TurnResult
 
 _log = logging.getLogger("agentflow.runtime")
 
@@ -91,7 +92,7 @@ class Runtime:
 
         Raises `InvalidConfig`, `StoreError`.
         """
-        from agentflow.store.schema import upgrade
+        from agentflow.store.sql.schema import upgrade
 
         root, loader = _opened(project)
         return upgrade(database_url(root, loader.project, db))
@@ -204,7 +205,7 @@ class Runtime:
         Returns `{session_id, turn_id, outcome}`: `stopped` once the turn has ended, `requested` when its process has
         not ended it within 5 s, `nothing_to_stop`. With `turn_id` no other turn is ever stopped.
         """
-        asked = Stop(session_id, turn_id, drain, clock.instant(), is_alive, self._new_id, MOVES)
+        asked = Stop(session_id, turn_id, drain, clock.instant(), is_alive, self._new_id)
         stopped = await self._store.stop(asked)
         outcome = "stopped" if stopped.ended else "nothing_to_stop"
         if stopped.requested and stopped.turn_id is not None:
@@ -252,9 +253,7 @@ class Runtime:
         return {"session_id": session_id, "head_id": moved.head_id, "moved": moved.moved}
 
     async def _move_head(self, session_id: str, message_id: str) -> Moved:
-        return await self._store.move_head(
-            MoveHead(session_id, message_id, clock.instant(), is_alive, self._new_id, MOVES)
-        )
+        return await self._store.move_head(MoveHead(session_id, message_id, clock.instant(), is_alive, self._new_id))
 
     async def result(self, session_id: str, turn_id: str) -> TurnResult:
         """The result of a turn, waiting while it waits or runs, here or elsewhere.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -62,3 +63,11 @@ class StreamSanitiser:
         """What was still held when the text ended."""
         held, self._held = self._held, ""
         return sanitise(held)
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def compact_json(value: Any) -> str:
+    """Compact JSON text as every JSON column holds it."""
+    return _encode(value)

@@ -10,20 +10,20 @@ import click
 
 from .exits import Exit, of_error
 from .lazy import LazyGroup
-from .output import Output, note, occupy_closed_descriptors
+from .terminal.output import Output, note, occupy_closed_descriptors
 
 COMMANDS = {
-    "run": ".run",
-    "submit": ".submit",
-    "answer": ".answer",
-    "stop": ".stop",
+    "run": ".turns.run",
+    "submit": ".turns.submit",
+    "answer": ".turns.answer",
+    "stop": ".turns.stop",
     "sessions": ".sessions",
-    "events": ".events",
-    "trace": ".trace",
-    "explain": ".explain",
-    "validate": ".validate",
-    "schema": ".schema",
-    "init": ".init",
+    "events": ".reading.events",
+    "trace": ".reading.trace",
+    "explain": ".authoring.explain",
+    "validate": ".authoring.validate",
+    "schema": ".authoring.schema",
+    "init": ".authoring.init",
     "db": ".db",
 }
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal, get_args
 
-from agentflow.agent.document import Document
-from agentflow.agent.problems import Path, did_you_mean
+from agentflow.config.document.document import Document
+from agentflow.config.document.problems import Path, did_you_mean
 from agentflow.errors import ModelErrorKind
 from agentflow.message import Purpose, Usage
 from agentflow.models.assembly import RawCall

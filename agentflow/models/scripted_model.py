@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from agentflow.agent import yamlfile
+from agentflow.config.document import yamlfile
 from agentflow.errors import InvalidConfig, ModelError
 from agentflow.message import Usage, text_of
 from agentflow.models.errors import sentence

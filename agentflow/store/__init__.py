@@ -1,1 +1,5 @@
-"""The durable record of sessions: tables, one writer, claims, and reads."""
+"""The durable record of sessions.
+
+The contract is rows → records → requests → protocol; `sql/` is how SQL is run, `reads/` what is read, `session/` one
+session inside a transaction, `jobs/` what a request does; sql_store puts them together.
+"""

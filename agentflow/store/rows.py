@@ -14,13 +14,7 @@ from typing import Any, NamedTuple
 
 from agentflow.conversation.tree import Node
 from agentflow.message import Content, Message, Role, ToolCall
-
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-
-
-def dumps(value: Any) -> str:
-    """Compact JSON text as every JSON column holds it."""
-    return _encode(value)
+from agentflow.text import compact_json
 
 
 class InsertTurn(NamedTuple):
@@ -360,9 +354,9 @@ def message_row(message: Message, branch: int, depth: int, turn: int, execution:
     content, calls, provider = message.content, message.tool_calls, message.provider
     return InsertMessage(
         branch, depth, message.id, message.role, turn, execution, content if isinstance(content, str) else None,
-        dumps(content) if isinstance(content, list) else None,
-        dumps([[call.id, call.name, call.arguments] for call in calls]) if calls else None,
-        message.tool_call_id, message.name, dumps(provider) if provider else None, int(message.hidden),
+        compact_json(content) if isinstance(content, list) else None,
+        compact_json([[call.id, call.name, call.arguments] for call in calls]) if calls else None,
+        message.tool_call_id, message.name, compact_json(provider) if provider else None, int(message.hidden),
     )  # fmt: skip
 
 

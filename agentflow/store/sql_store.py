@@ -8,35 +8,37 @@ from agentflow.clock import Instant
 from agentflow.context.tokens import Report
 from agentflow.conversation.tree import Place
 from agentflow.events import Event
-from agentflow.store import appends, call_reads, event_log, message_reads, planning_reads, reads, settling
-from agentflow.store.claim import claim, take_up
-from agentflow.store.database import Database, open_database
-from agentflow.store.merging import merge_view
-from agentflow.store.moving import move_head
-from agentflow.store.path_protocol import Merged, MergeView, Moved, MoveHead, Settle, Settled, Versions
-from agentflow.store.protocol import (
-    Alive,
-    Append,
+from agentflow.store.jobs import append, settle
+from agentflow.store.jobs.claim import claim, take_up
+from agentflow.store.jobs.merge_view import merge_view
+from agentflow.store.jobs.move_head import move_head
+from agentflow.store.jobs.stop import stop
+from agentflow.store.reads import calls, events, messages, plans, sessions
+from agentflow.store.reads.turn_rows import turn_rows
+from agentflow.store.reads.versions import versions_at
+from agentflow.store.records import (
     Appended,
-    Claim,
     Claimed,
-    End,
-    Owning,
+    Merged,
+    Moved,
     PathEntry,
+    Planned,
     Queued,
     Replayed,
+    RunRecord,
     SessionRecord,
+    Settled,
     StepRecord,
-    Stop,
     Stopped,
+    TodoRecord,
     Tree,
+    TurnRows,
+    Versions,
 )
-from agentflow.store.reader import Reader
-from agentflow.store.stopping import stop
-from agentflow.store.trace_reads import turn_rows
-from agentflow.store.turn_records import Planned, RunRecord, TodoRecord, TurnRows
-from agentflow.store.versions import versions_at
-from agentflow.store.writer import Writer
+from agentflow.store.requests import Alive, Append, Claim, End, MergeView, MoveHead, Owning, Settle, Stop
+from agentflow.store.sql.database import Database, open_database
+from agentflow.store.sql.reader import Reader
+from agentflow.store.sql.writer import Writer
 
 
 class SqlStore:
@@ -67,16 +69,16 @@ class SqlStore:
         return await self._writer.run(lambda tx: move_head(tx, request), request.session_id)
 
     async def left_queues(self) -> list[tuple[str, str]]:
-        return await self._reader.run(reads.left_queues)
+        return await self._reader.run(sessions.left_queues)
 
     async def take_up(self, session_id: str, owning: Owning, turn_id: str | None = None) -> Claimed | None:
         return await self._writer.run(lambda tx: take_up(tx, session_id, owning, turn_id), session_id)
 
     async def settle(self, request: Settle) -> Settled:
-        return await self._writer.run(lambda tx: settling.settle(tx, request), request.session_id)
+        return await self._writer.run(lambda tx: settle.settle(tx, request), request.session_id)
 
     async def settlement(self, key: int, execution: int, call_id: str) -> tuple[bool, str] | None:
-        return await self._reader.run(lambda tx: settling.settlement(tx, key, execution, call_id))
+        return await self._reader.run(lambda tx: settle.settlement(tx, key, execution, call_id))
 
     async def merge_view(self, request: MergeView) -> Merged:
         return await self._writer.run(lambda tx: merge_view(tx, request), request.session_key)
@@ -85,68 +87,68 @@ class SqlStore:
         return await self._reader.run(lambda tx: versions_at(tx, key, head))
 
     async def append(self, write: Append) -> Appended:
-        return await self._writer.run(lambda tx: appends.append(tx, write), write.session_key)
+        return await self._writer.run(lambda tx: append.append(tx, write), write.session_key)
 
     async def end(self, write: End) -> Appended:
-        return await self._writer.run(lambda tx: appends.end(tx, write), write.append.session_key)
+        return await self._writer.run(lambda tx: append.end(tx, write), write.append.session_key)
 
     async def renew(self, keys: Sequence[int], owner: str, lease_until: Instant) -> None:
         if keys:
-            await self._writer.run(lambda tx: appends.renew(tx, keys, owner, lease_until))
+            await self._writer.run(lambda tx: append.renew(tx, keys, owner, lease_until))
 
     async def stops(self, keys: Sequence[int]) -> list[tuple[int, str]]:
-        return await self._reader.run(lambda tx: reads.stops(tx, keys)) if keys else []
+        return await self._reader.run(lambda tx: sessions.stops(tx, keys)) if keys else []
 
     async def session(self, session_id: str) -> SessionRecord | None:
-        return await self._reader.run(lambda tx: reads.session(tx, session_id))
+        return await self._reader.run(lambda tx: sessions.session(tx, session_id))
 
     async def sessions(self, *, agent: str | None = None, limit: int = 50) -> list[SessionRecord]:
-        return await self._reader.run(lambda tx: reads.sessions(tx, agent, limit))
+        return await self._reader.run(lambda tx: sessions.sessions(tx, agent, limit))
 
     async def path(self, key: int, head: Place | None, *, lean_before: int | None) -> list[PathEntry]:
-        return await self._reader.run(lambda tx: message_reads.path(tx, key, head, lean_before))
+        return await self._reader.run(lambda tx: messages.path(tx, key, head, lean_before))
 
     async def entries(self, key: int, ids: Sequence[str]) -> list[PathEntry]:
-        return await self._reader.run(lambda tx: message_reads.entries(tx, key, ids))
+        return await self._reader.run(lambda tx: messages.entries(tx, key, ids))
 
     async def report(self, key: int, head: Place | None, execution: int) -> Report | None:
-        return await self._reader.run(lambda tx: call_reads.report(tx, key, head, execution))
+        return await self._reader.run(lambda tx: calls.report(tx, key, head, execution))
 
     async def call_ids(self, key: int, execution: int) -> list[str]:
-        return await self._reader.run(lambda tx: call_reads.call_ids(tx, key, execution))
+        return await self._reader.run(lambda tx: calls.call_ids(tx, key, execution))
 
     async def step(self, key: int, turn_id: str) -> StepRecord | None:
-        return await self._reader.run(lambda tx: reads.step(tx, key, turn_id))
+        return await self._reader.run(lambda tx: sessions.step(tx, key, turn_id))
 
     async def runs(self, key: int, turn: int) -> list[RunRecord]:
-        return await self._reader.run(lambda tx: reads.runs(tx, key, turn))
+        return await self._reader.run(lambda tx: sessions.runs(tx, key, turn))
 
     async def run_path(self, key: int, execution: int) -> list[PathEntry]:
-        return await self._reader.run(lambda tx: message_reads.run_path(tx, key, execution))
+        return await self._reader.run(lambda tx: messages.run_path(tx, key, execution))
 
     async def waits(self, key: int, turn_id: str) -> bool:
-        return await self._reader.run(lambda tx: reads.waits(tx, key, turn_id))
+        return await self._reader.run(lambda tx: sessions.waits(tx, key, turn_id))
 
     async def steps(self, key: int) -> list[StepRecord]:
-        return await self._reader.run(lambda tx: reads.steps(tx, key))
+        return await self._reader.run(lambda tx: sessions.steps(tx, key))
 
     async def planned(self, key: int, turn: int, execution: int) -> Planned:
-        return await self._reader.run(lambda tx: planning_reads.planned(tx, key, turn, execution))
+        return await self._reader.run(lambda tx: plans.planned(tx, key, turn, execution))
 
     async def todos(self, key: int) -> TodoRecord | None:
-        return await self._reader.run(lambda tx: planning_reads.shown(tx, key))
+        return await self._reader.run(lambda tx: plans.shown(tx, key))
 
     async def trace(self, key: int, number: int | None) -> TurnRows | None:
         return await self._reader.run(lambda tx: turn_rows(tx, key, number))
 
     async def tree(self, key: int) -> Tree:
-        return await self._reader.run(lambda tx: message_reads.tree(tx, key))
+        return await self._reader.run(lambda tx: messages.tree(tx, key))
 
     async def events(self, session_id: str, after: int, limit: int = 500) -> list[Event]:
-        return await self._reader.run(lambda tx: event_log.read_events(tx, session_id, after, limit))
+        return await self._reader.run(lambda tx: events.read_events(tx, session_id, after, limit))
 
     async def delete(self, session_id: str, alive: Alive) -> bool:
-        return await self._writer.run(lambda tx: appends.delete(tx, session_id, alive), session_id)
+        return await self._writer.run(lambda tx: append.delete(tx, session_id, alive), session_id)
 
     async def close(self) -> None:
         """Finish the jobs given so far, then let go of the database."""

@@ -1,1 +1,1 @@
-"""Flows as tools: found, described to the model, and called."""
+"""A tool and one call of it: `flows/`, then tool, builtin → arguments → calls → results; hook_calls."""

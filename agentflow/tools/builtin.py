@@ -7,16 +7,6 @@ from typing import Any
 from agentflow.conversation import questions
 from agentflow.tools import todo_items
 
-ASK_USER = "ask_user"
-TASK = "task"
-DELEGATE = "delegate"
-WRITE_TODOS = "write_todos"
-READ_SKILL = "read_skill"
-READ_REFERENCE = "read_reference"
-
-BUILTIN_NAMES = frozenset({ASK_USER, TASK, DELEGATE, WRITE_TODOS, READ_SKILL, READ_REFERENCE})
-"""Names no flow and no entry under `tools:` may have (A4)."""
-
 ASK_USER_DESCRIPTION = (
     "Ask the user and wait for the answer. Use it when you cannot go on well without a decision, a preference or a "
     "fact that only the user has; do not use it for what you can find out with another tool, nor to report progress. "

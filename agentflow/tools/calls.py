@@ -16,10 +16,10 @@ from typing import Any
 from agentflow.message import ToolCall
 from agentflow.text import cut_middle, preview
 from agentflow.tools.arguments import parse_arguments, refusal
-from agentflow.tools.context import FlowContext
-from agentflow.tools.flows import Flow
+from agentflow.tools.flows.context import FlowContext
+from agentflow.tools.flows.library import Flow
+from agentflow.tools.flows.threads import FLOW_THREADS
 from agentflow.tools.results import ToolResult, failure, refused, success
-from agentflow.tools.threads import FLOW_THREADS
 from agentflow.tools.tool import Tool
 
 _TIMEOUT = "timeout"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentflow.tools import builtin
+from agentflow.tools.flows import reserved
 from agentflow.tools.tool import Tool
 
 _TASK = (
@@ -21,9 +21,9 @@ def sub_agent_tools(names: Sequence[str], max_result_chars: int) -> list[Tool]:
     """The tools of an agent that has sub-agents; none without."""
     if not names:
         return []
-    task = _tool(builtin.TASK, _TASK, names, "prompt", "The whole work order.", max_result_chars, ends_turn=False)
+    task = _tool(reserved.TASK, _TASK, names, "prompt", "The whole work order.", max_result_chars, ends_turn=False)
     note = "What the sub-agent should know besides the user's message."
-    return [task, _tool(builtin.DELEGATE, _DELEGATE, names, "message", note, max_result_chars, ends_turn=True)]
+    return [task, _tool(reserved.DELEGATE, _DELEGATE, names, "message", note, max_result_chars, ends_turn=True)]
 
 
 def _tool(

@@ -10,8 +10,8 @@ from typing import Any
 
 from agentflow.message import ToolCall
 from agentflow.tools.calls import Prepared, execute
-from agentflow.tools.context import FlowContext
-from agentflow.tools.flows import Flow
+from agentflow.tools.flows.context import FlowContext
+from agentflow.tools.flows.library import Flow
 from agentflow.tools.tool import Tool
 
 GIVEN: Mapping[str, tuple[str, ...]] = {

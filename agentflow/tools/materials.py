@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentflow.agent.material import Material, named
-from agentflow.tools import builtin
+from agentflow.config.material import Material, named
+from agentflow.tools.flows import reserved
 from agentflow.tools.results import ToolResult, refused
 from agentflow.tools.tool import Tool
 
@@ -16,17 +16,17 @@ def material_tools(material: Material, max_result_chars: int) -> list[Tool]:
     listed = [skill.name for skill in material.skills if not skill.inline]
     tools = []
     if listed:
-        tools.append(_tool(builtin.READ_SKILL, "Read a skill by its name.", listed, max_result_chars))
+        tools.append(_tool(reserved.READ_SKILL, "Read a skill by its name.", listed, max_result_chars))
     if material.references:
         names = [reference.name for reference in material.references]
-        tools.append(_tool(builtin.READ_REFERENCE, "Read a reference by its name.", names, max_result_chars))
+        tools.append(_tool(reserved.READ_REFERENCE, "Read a reference by its name.", names, max_result_chars))
     return tools
 
 
 def read(material: Material, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
     """What `read_skill` or `read_reference` gives for checked arguments."""
     name = str(arguments["name"])
-    if tool == builtin.READ_SKILL:
+    if tool == reserved.READ_SKILL:
         skill = named(material.skills, name)
         return _result(name, None if skill is None else skill.body)
     reference = named(material.references, name)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from agentflow.conversation.questions import check_questions
 from agentflow.tools import builtin
-from agentflow.tools.flows import Flow
-from agentflow.tools.schema import JsonSchema
+from agentflow.tools.flows import reserved
+from agentflow.tools.flows.library import Flow
+from agentflow.tools.flows.signature import JsonSchema
 from agentflow.tools.todo_items import check_todos
 
 if TYPE_CHECKING:
@@ -93,14 +94,14 @@ def _complaint_only(check: Callable[[Mapping[str, Any]], object]) -> Callable[[M
 
 
 ASK_USER_TOOL = Tool(
-    builtin.ASK_USER,
+    reserved.ASK_USER,
     builtin.ASK_USER_DESCRIPTION,
     builtin.ASK_USER_PARAMETERS,
     check=_complaint_only(check_questions),
 )
 
 WRITE_TODOS_TOOL = Tool(
-    builtin.WRITE_TODOS,
+    reserved.WRITE_TODOS,
     builtin.WRITE_TODOS_DESCRIPTION,
     builtin.WRITE_TODOS_PARAMETERS,
     check=_complaint_only(check_todos),

@@ -1,1 +1,5 @@
-"""The turn: its machine, its decisions, and the one place that performs them."""
+"""One step of a turn, start to end: starting_history → step_hooks → step_runner; handed_over.
+
+`rules/` decides without effects, `run/` is one run of an agent, `calls/` one call of it, `loop/` the iteration,
+`worker/` the same iteration with a worker deciding.
+"""

@@ -14,17 +14,17 @@ from agentflow.conversation.history import History
 from agentflow.conversation.repair import OpenCall
 from agentflow.errors import AgentflowError, InvalidConfig, StaleOwner, StoreError
 from agentflow.message import ExecutionStatus, ToolCall, ToolCallStatus
-from agentflow.store.turn_records import RunRecord
+from agentflow.store.records import RunRecord
 from agentflow.tools.results import ToolResult, refused
-from agentflow.turn.ask_user import refused_limit
-from agentflow.turn.decisions import Finish, Pause
-from agentflow.turn.ending import close_child
-from agentflow.turn.execution import Execution
-from agentflow.turn.loop import Ended, Loop
-from agentflow.turn.planner import take_back
-from agentflow.turn.subagents import end_run, finish_run, handed_over_with, open_run
-from agentflow.turn.surroundings import Surroundings
-from agentflow.turn.worker_loop import loop_of
+from agentflow.turn.loop.loop import Ended, Loop
+from agentflow.turn.loop.planner import take_back
+from agentflow.turn.loop.sub_agents import end_run, finish_run, handed_over_with, open_run
+from agentflow.turn.rules.decisions import Finish, Pause
+from agentflow.turn.run.ending import close_child
+from agentflow.turn.run.execution import Execution
+from agentflow.turn.run.limit_question import refused_limit
+from agentflow.turn.run.step import Surroundings
+from agentflow.turn.worker.worker_loop import loop_of
 
 
 async def go_on(turn: Surroundings, main: Execution) -> tuple[Loop, Ended]:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from agentflow.conversation.history import History, lean
 from agentflow.message import Message, text_of
-from agentflow.turn.decisions import Finish
-from agentflow.turn.execution import Execution
-from agentflow.turn.hooks import Blocked, HookError, Hooks
-from agentflow.turn.limits import reached
-from agentflow.turn.staged_answer import keep_shown, replace_answer, staged_answer
-from agentflow.turn.surroundings import Surroundings
+from agentflow.turn.calls.hooks import Blocked, HookError, Hooks
+from agentflow.turn.rules.decisions import Finish
+from agentflow.turn.rules.limits import reached
+from agentflow.turn.run.execution import Execution
+from agentflow.turn.run.staged_answer import keep_shown, replace_answer, staged_answer
+from agentflow.turn.run.step import Surroundings
 
 
 async def start(turn: Surroundings, execution: Execution) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import agentflow as package
 from cli import main
-from cli.project_template import FILES
+from cli.authoring.project_template import FILES
 from tests.cli.conftest import Command
 
 

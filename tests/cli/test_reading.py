@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from cli.sessions_show import transcript
+from cli.sessions.show import transcript
 from tests.cli.conftest import Command
 
 

@@ -13,13 +13,14 @@ from agentflow.conversation.tree import Place
 from agentflow.events import LogEntry
 from agentflow.message import Message, TurnState
 from agentflow.store import rows
-from agentflow.store.database import open_database
-from agentflow.store.protocol import Append, Appended, End
+from agentflow.store.records import Appended
+from agentflow.store.requests import Append, End
 from agentflow.store.rows import Row, message_row
+from agentflow.store.sql.database import open_database
+from agentflow.store.sql.tables import Base
+from agentflow.store.sql.transaction import Tx
+from agentflow.store.sql.writer import Writer
 from agentflow.store.sql_store import SqlStore
-from agentflow.store.tables import Base
-from agentflow.store.transaction import Tx
-from agentflow.store.writer import Writer
 
 T = TypeVar("T")
 TABLES = [table.name for table in Base.metadata.sorted_tables if table.name != "session"]

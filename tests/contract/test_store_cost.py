@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentflow.store import rows
-from agentflow.store.database import SqliteDatabase
+from agentflow.store.sql.database import SqliteDatabase
 from tests.contract.book import Book, Turn
 from tests.contract.test_store_events import a_turn_of_everything
 

@@ -10,7 +10,8 @@ from agentflow.errors import LimitReached
 from agentflow.events import LogEntry, ModelCall
 from agentflow.message import Message, ToolCall, TurnState, Usage
 from agentflow.store import rows
-from agentflow.store.rows import Row, copy_row, dumps, message_row
+from agentflow.store.rows import Row, copy_row, message_row
+from agentflow.text import compact_json
 from tests.contract.book import NOW, Book, Turn, ended, user
 
 CALL = ToolCall("call", "search", '{"q": "ü"}')
@@ -38,10 +39,10 @@ def a_turn_of_everything(turn: Turn) -> tuple[list[Row], list[LogEntry]]:
         written.append(rows.InsertLlmCall(*row))
     written += [
         _ended_call("tool_calls", None, reply.id),
-        _ended_call(None, dumps(FAILURE), "lost"),
-        rows.InsertQuestion(turn.number, "asked", turn.number, "pending", dumps(QUESTIONS), NOW, None, 1, 2),
-        rows.InsertTodoList(turn.number, turn.number, 1, dumps(TODOS)),
-        rows.EndTurn("failed", NOW, dumps(FAILURE), "max_cost", 1, 2, 3, None, "0.25", turn.number, "running"),
+        _ended_call(None, compact_json(FAILURE), "lost"),
+        rows.InsertQuestion(turn.number, "asked", turn.number, "pending", compact_json(QUESTIONS), NOW, None, 1, 2),
+        rows.InsertTodoList(turn.number, turn.number, 1, compact_json(TODOS)),
+        rows.EndTurn("failed", NOW, compact_json(FAILURE), "max_cost", 1, 2, 3, None, "0.25", turn.number, "running"),
         rows.EndStep("failed", NOW, 7, answer.id, len("the answer"), turn.number),
     ]
     log = [

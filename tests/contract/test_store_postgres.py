@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import pytest
 
 from agentflow.errors import StoreError
-from agentflow.store.database import open_database
-from agentflow.store.schema import SCHEMA_VERSION, upgrade
-from agentflow.store.transaction import Tx
-from agentflow.store.writer import Writer
+from agentflow.store.sql.database import open_database
+from agentflow.store.sql.schema import SCHEMA_VERSION, upgrade
+from agentflow.store.sql.transaction import Tx
+from agentflow.store.sql.writer import Writer
 from tests.contract.book import Book, ended, user
 
 
@@ -98,7 +98,7 @@ def test_a_new_schema_is_made_and_alembic_finds_nothing_to_migrate_in_a_migrated
     from alembic.runtime.migration import MigrationContext
     from sqlalchemy import create_engine
 
-    from agentflow.store.tables import Base
+    from agentflow.store.sql.tables import Base
 
     made = (upgrade(empty_url), definitions(empty_url))
     run(empty_url, *(f"DROP TABLE {table.name} CASCADE" for table in Base.metadata.sorted_tables))

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from agentflow.store.database import open_database
+from agentflow.store.sql.database import open_database
 from tests.contract.book import Book
 from tests.contract.crowd import session
 

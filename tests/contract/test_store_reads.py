@@ -8,8 +8,9 @@ from agentflow import events
 from agentflow.conversation.tree import Node, Place
 from agentflow.message import Message, ToolCall, Usage
 from agentflow.store import rows
-from agentflow.store.protocol import PathEntry
-from agentflow.store.rows import copy_row, dumps, message_row
+from agentflow.store.records import PathEntry
+from agentflow.store.rows import copy_row, message_row
+from agentflow.text import compact_json
 from tests.contract.book import NOW, Book, Turn, assistant, ended, user
 
 
@@ -163,7 +164,11 @@ def test_the_last_step_of_a_turn_and_its_last_done_are_found(book: Book) -> None
         pause = events.done(turn.id, None, "paused_ask_user", 1)
         await book.append(turn, [rows.InsertStep(2, turn.number, "running", NOW, None)], [pause])
         end = events.done(turn.id, None, "done", 2)
-        ends = [rows.EndTurn("done", NOW, dumps({"code": "x"}), "max_cost", None, None, None, None, None, 1, "running")]
+        ends = [
+            rows.EndTurn(
+                "done", NOW, compact_json({"code": "x"}), "max_cost", None, None, None, None, None, 1, "running"
+            )
+        ]
         await book.end(turn, ends, [end, events.plain("session.named", {"name": "n"})])
         found = await book.store.step(turn.key, turn.id)
         assert found is not None

@@ -10,8 +10,8 @@ from agentflow import events
 from agentflow.errors import StaleOwner, StoreError, TurnAlreadyActive
 from agentflow.message import ToolCallStatus, TurnState
 from agentflow.store import rows
-from agentflow.store.tables import Base
-from agentflow.store.transaction import Missed, Tx
+from agentflow.store.sql.tables import Base
+from agentflow.store.sql.transaction import Missed, Tx
 from tests.contract.book import NOW, TABLES, Book, ended, user
 
 

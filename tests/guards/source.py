@@ -14,7 +14,7 @@ FOLDERS = ("agentflow", "cli", "workflows")
 
 @dataclass(frozen=True)
 class Import:
-    """One imported module, as written out in full; `lazy` when it stands inside a function."""
+    """One imported module, as written out in full; `lazy` when it stands inside a function, or for annotations only."""
 
     module: str
     line: int
@@ -27,7 +27,7 @@ def files(*folders: str) -> list[Path]:
 
 
 def module_name(path: Path) -> str:
-    """`agentflow/turn/runner.py` is `agentflow.turn.runner`, a package's `__init__.py` the package."""
+    """`agentflow/turn/step_runner.py` is `agentflow.turn.step_runner`, a package's `__init__.py` the package."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -43,22 +43,21 @@ def tree(path: Path) -> ast.Module:
 
 
 def imports(path: Path) -> list[Import]:
-    """What a file imports at run time: everything but the blocks under `if TYPE_CHECKING:`."""
+    """What a file imports, for annotations too."""
     package = module_name(path) if path.name == "__init__.py" else module_name(path).rpartition(".")[0]
     return list(_imports(tree(path), package, lazy=False))
 
 
 def _imports(node: ast.AST, package: str, *, lazy: bool) -> Iterator[Import]:
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
-            continue
         if isinstance(child, ast.Import):
             yield from (Import(alias.name, child.lineno, lazy) for alias in child.names)
         elif isinstance(child, ast.ImportFrom):
             yield from (Import(name, child.lineno, lazy) for name in _from(child, package))
         else:
             is_function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-            yield from _imports(child, package, lazy=lazy or is_function)
+            is_lazy = is_function or (isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test))
+            yield from _imports(child, package, lazy=lazy or is_lazy)
 
 
 def _from(node: ast.ImportFrom, package: str) -> Iterator[str]:

@@ -17,10 +17,10 @@ import pytest
 
 from agentflow import Runtime, with_runtime
 from agentflow.tools.hook_calls import GIVEN
-from agentflow.turn.hooks import _ALLOWED
-from agentflow.turn.machine import diagram
+from agentflow.turn.calls.hooks import _ALLOWED
+from agentflow.turn_table import diagram
+from cli.authoring.project_template import FILES
 from cli.main import COMMANDS, run
-from cli.project_template import FILES
 from tests.benchmarks.__main__ import PARTS
 from tests.guards.source import FOLDERS, ROOT
 from tests.guards.test_layers import LAYERS
@@ -158,7 +158,7 @@ def test_ci_runs_the_set_up_commands_as_they_are_shown(command: str) -> None:
 
 def test_the_commands_of_this_checkout_name_what_is_there() -> None:
     commands = re.findall(rf"{re.escape(OF_THIS_CHECKOUT)}python -m (\S+)([^`\n]*)", README)
-    assert {module for module, _ in commands} == {"tests.benchmarks", "agentflow.agent.schema", "pytest"}
+    assert {module for module, _ in commands} == {"tests.benchmarks", "agentflow.config.keys.schema", "pytest"}
     assert all(find_spec(module) for module, _ in commands)
     parts = next(rest for module, rest in commands if module == "tests.benchmarks").split(" --")[0].split()
     assert parts == list(PARTS)

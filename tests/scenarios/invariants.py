@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from agentflow import Event, Runtime
-from agentflow.store.tables import Base
+from agentflow.store.sql.tables import Base
 from tests.scenarios.support import reading
 
 TABLES = sorted(table.name for table in Base.metadata.sorted_tables)

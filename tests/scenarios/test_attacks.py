@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from agentflow import Event, InvalidInput, Runtime, SessionNotFound, StaleOwner
+from agentflow.live import feed
 from agentflow.testing import Kit
-from agentflow.turn import feed
 from tests.scenarios.support import Gate
 
 HALF = "\ud800"  # half of a surrogate pair, which no database holds as text

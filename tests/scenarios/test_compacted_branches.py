@@ -8,7 +8,7 @@ import pytest
 
 from agentflow import ModelRequest
 from agentflow.testing import Kit
-from cli.sessions_tree import drawn
+from cli.sessions.tree import drawn
 from tests.scenarios.rooms import (
     FILLER,
     OPENING,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agentflow import AgentflowError, Event, Runtime, TurnAlreadyActive
-from agentflow.store.database import open_database
+from agentflow.store.sql.database import open_database
 from agentflow.testing import Kit
 from tests.scenarios.invariants import check_log, check_session, check_wire
 from tests.scenarios.support import Gate, call

@@ -152,7 +152,7 @@ def test_a_crash_keeps_what_a_delegated_sub_agent_had_said_at_its_last_checkpoin
     agentflow: Kit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """T30, T34: the user has seen it."""
-    monkeypatch.setattr("agentflow.turn.model_call.CHECKPOINT_SECS", 0.0)
+    monkeypatch.setattr("agentflow.turn.calls.model_stream.CHECKPOINT_SECS", 0.0)
     agentflow.agent("helper", replies=[{"text": "one two three", "chunk_size": 4}])
     agentflow.agent("parent", replies=[DELEGATE], sub_agents=["helper"])
     agentflow.kill_after(5)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentflow.store.tables import Base
+from agentflow.store.sql.tables import Base
 from agentflow.testing import Kit
 from tests.scenarios.support import call, results, rows, said
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agentflow import Runtime, ScriptedModel
-from agentflow.turn import model_call
+from agentflow.turn.calls import model_stream
 from tests.scenarios.crash.project import flows, replies, write
 
 _HANGS_SECS = 30
@@ -157,7 +157,7 @@ def _child(order: dict[str, Any], told: int) -> None:
     logging.disable()
     code = 1
     try:
-        model_call.CHECKPOINT_SECS = 0.0
+        model_stream.CHECKPOINT_SECS = 0.0
         asyncio.run(
             _perform(
                 KINDS[order["kind"]], order["commit"], Path(order["project"]), order["db"], order["session"]

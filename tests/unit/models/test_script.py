@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentflow.agent import yamlfile
+from agentflow.config.document import yamlfile
 from agentflow.errors import InvalidConfig
 from agentflow.models.script import ScriptedReply, read_reply, read_script
 

@@ -1,1 +1,0 @@
-"""agent.yaml, from the text of a file to a frozen configuration."""

@@ -1,0 +1,4 @@
+"""An agent with everything it names found and opened: worker → loaded_agent → loading.
+
+validate finds the same things and only complains.
+"""

@@ -1,0 +1,153 @@
+"""An agent ready to run: its configuration with everything it names found and opened."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from agentflow import clock
+from agentflow.agents.worker import Worker
+from agentflow.config.agent_config import AgentConfig
+from agentflow.config.keys.references import MAIN
+from agentflow.config.material import NO_MATERIAL, Material
+from agentflow.config.prompt import system_prompt
+from agentflow.context.strategies import Context, Strategy
+from agentflow.models.protocol import Model
+from agentflow.text import compact_json
+from agentflow.tools.hook_calls import Hook
+from agentflow.tools.tool import Tool, tool_schemas
+
+_LEVELS = {
+    "off": logging.CRITICAL + 1,
+    "warn": logging.WARNING,
+    "info": logging.INFO,
+    "debug": logging.DEBUG,
+}
+
+RenderPrompt = Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], str]
+"""`(inputs, vars, session) -> text`: the system prompt of one step (A1)."""
+
+
+@dataclass(frozen=True)
+class LoadedAgent:
+    """Made once for a configuration and shared by its turns. `models` are by interface name, `main` always there.
+
+    `sub_agents` are the names it may call, each with the reference it is loaded by (T34).
+    """
+
+    config: AgentConfig
+    tools: Mapping[str, Tool]
+    models: Mapping[str, Model]
+    render_prompt: RenderPrompt
+    material: Material = NO_MATERIAL
+    hooks: Mapping[str, Sequence[Hook]] = field(default_factory=dict)
+    sub_agents: Mapping[str, str] = field(default_factory=dict)
+    worker: Worker | None = None
+
+    @cached_property
+    def logger(self) -> logging.Logger:
+        """The agent's own log, `agentflow.agent.NAME`, as loud as `settings.logging_level` says."""
+        logger = logging.getLogger(f"agentflow.agent.{self.config.name}")
+        logger.setLevel(_LEVELS[self.config.settings.logging_level])
+        return logger
+
+    @property
+    def model(self) -> Model:
+        return self.models["main"]
+
+    @property
+    def planner(self) -> Model | None:
+        """The model that plans each turn before its first call, if one does (T33)."""
+        planning = self.config.planning
+        if planning is None or planning.planner is None:
+            return None
+        return self.models[planning.planner.removeprefix("llm://")]
+
+    @property
+    def first_call(self) -> str | None:
+        """The model of a step's first call, null when something comes before it: no claim records it then (T11)."""
+        comes_first = self.planner is None and "step_start" not in self.hooks and self.worker is None
+        return self.model.name if comes_first else None
+
+    def changed(self, changes: Mapping[str, Any]) -> LoadedAgent:
+        """The same agent with some of its configuration changed by its worker (C31). Raises `InvalidInput`."""
+        config = self.config.changed(changes)
+        return replace(self, config=config, render_prompt=prompt_of(config, self.material))
+
+    @cached_property
+    def worker_tools(self) -> frozenset[str]:
+        """The tools whose calls are left to the worker (C32)."""
+        return frozenset(name for name, tool in self.tools.items() if tool.handler == "worker")
+
+    def with_tools(self, tools: Mapping[str, Tool]) -> LoadedAgent:
+        """The same agent with other tools."""
+        return replace(self, tools=tools)
+
+    @cached_property
+    def context(self) -> Context:
+        """When room is made (X11)."""
+        keys = self.config.context
+        return Context(
+            keys.window,
+            tuple(
+                Strategy(each.use, each.idle_secs, each.over_tokens, each.prompt, each.llm, each.model)
+                for each in keys.strategy
+            ),
+        )
+
+    def summary_model(self, strategy: Strategy | None) -> Model:
+        """Who writes a summary: what the strategy names, without one `compaction_interface`, else main (X8, X13)."""
+        if strategy is None:
+            return self.models[self.config.settings.compaction_interface or MAIN]
+        return self.models[summary_interface(strategy.llm, strategy.model)]
+
+    @cached_property
+    def schemas(self) -> list[dict[str, Any]]:
+        return tool_schemas(self.tools.values())
+
+    @cached_property
+    def schemas_text(self) -> str:
+        return compact_json(self.schemas)
+
+    @cached_property
+    def schemas_hash(self) -> str:
+        return digest(self.schemas_text)
+
+    @cached_property
+    def schemas_chars(self) -> int:
+        return len(self.schemas_text) if self.schemas else 0
+
+    @cached_property
+    def config_text(self) -> str:
+        """The configuration as the store keeps it under its hash, without secrets (A7)."""
+        return json.dumps(self.config.public(), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+    @cached_property
+    def enders(self) -> frozenset[str]:
+        """The tools that end the turn with their result (T8)."""
+        return frozenset(name for name, tool in self.tools.items() if tool.ends_turn)
+
+
+def prompt_of(config: AgentConfig, material: Material) -> RenderPrompt:
+    """How the agent's system prompt is written for a step."""
+
+    def render(inputs: Mapping[str, Any], variables: Mapping[str, Any], session: Mapping[str, Any]) -> str:
+        today = clock.now().date()
+        return system_prompt(config, material, inputs=inputs, vars=variables, session=session, today=today)
+
+    return render
+
+
+def summary_interface(llm: str | None, model: str | None) -> str:
+    """The name in `models` of a strategy's model: an interface, or one with another model string."""
+    return (llm or MAIN) if model is None else f"{llm or MAIN} as {model}"
+
+
+def digest(text: str) -> str:
+    """The hash under which a text is stored once (R3)."""
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -1,0 +1,146 @@
+"""An agent.yaml as the rest of the program gets it: complete, checked, frozen."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Self
+
+from pydantic import ConfigDict, PrivateAttr, ValidationError
+
+from agentflow.config.document import yamlfile
+from agentflow.config.document.document import Document
+from agentflow.config.document.problems import MASK, Problem, invalid, is_secret
+from agentflow.config.interfaces import moved, resolved
+from agentflow.config.keys.agent import AgentKeys, InputSpec, Interface, Settings, ToolEntry
+from agentflow.config.keys.base import Complaint, plain
+from agentflow.config.keys.checking import complained, validate
+from agentflow.config.keys.references import MAIN
+from agentflow.errors import InvalidConfig, InvalidInput
+
+__all__ = ["AgentConfig", "InputSpec", "Interface", "Settings", "ToolEntry", "load_agent"]
+
+CHANGEABLE = ("prompt", "response_guidelines", "constraints", "settings")  # by a worker, within a session (C31)
+NO_INTERFACES: Mapping[str, Interface] = MappingProxyType({})
+
+
+class AgentConfig(AgentKeys):
+    """Every key of the file with its default; `interfaces` are resolved and always have `main`.
+
+    It keeps the positions of its file, so that whoever finds something wrong later can say where.
+    """
+
+    model_config = ConfigDict(defer_build=True)  # never validated: it is made of keys that were
+
+    _path: Path = PrivateAttr()
+    _document: Document = PrivateAttr()
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._path
+
+    @property
+    def folder(self) -> Path:
+        """Where relative paths in the file start."""
+        return self._path.parent
+
+    @cached_property
+    def hash(self) -> str:
+        """The sha256 of the effective configuration without its secrets (A7)."""
+        text = json.dumps(self.public(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def public(self) -> dict[str, Any]:
+        """The effective configuration as JSON, secrets masked (A3)."""
+        values = {name: plain(getattr(self, name)) for name in AgentKeys.model_fields}
+        masked: dict[str, Any] = _masked(values)
+        return masked
+
+    def problem(self, path: tuple[str | int, ...], message: str, *, line: int = 0) -> Problem:
+        """A problem of the value at `path`, such as `("tools", 2)`; `line` counts the lines of a block text from 1."""
+        return complained(self._document, path, Complaint(message, line=line))
+
+    def invalid(self, path: tuple[str | int, ...], message: str, *, line: int = 0) -> InvalidConfig:
+        """The same as an error to raise."""
+        return invalid([self.problem(path, message, line=line)])
+
+    def position(self, *path: str | int) -> str:
+        """`path:line:col` of the value at a path, as `position("tools", 2)`."""
+        problem = self.problem(path, "")
+        return f"{problem.file}:{problem.line}:{problem.column}"
+
+    def with_settings(self, changes: Mapping[str, Any]) -> Self:
+        """The configuration with some settings changed for one turn. Raises `InvalidInput`."""
+        try:
+            settings = Settings.model_validate(plain(self.settings) | dict(changes))
+        except ValidationError as error:
+            said = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+            raise InvalidInput(f"These settings cannot be used: {said}.") from None
+        values = {name: getattr(self, name) for name in AgentKeys.model_fields} | {"settings": settings}
+        return self._made(values, self._path, self._document)
+
+    def changed(self, changes: Mapping[str, Any]) -> Self:
+        """The configuration with `CHANGEABLE` keys changed, settings one by one. Raises `InvalidInput`."""
+        if fixed := sorted(changes.keys() - set(CHANGEABLE)):
+            raise InvalidInput(f"{fixed[0]!r} cannot be changed in a session; {', '.join(CHANGEABLE)} can.")
+        given = {name: value for name, value in changes.items() if name != "settings"}
+        config = self.with_settings(changes["settings"]) if changes.get("settings") else self
+        values = {name: getattr(config, name) for name in AgentKeys.model_fields}
+        try:
+            checked = AgentKeys.model_validate({"name": self.name, **given})
+        except ValidationError as error:
+            said = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+            raise InvalidInput(f"This configuration cannot be used: {said}.") from None
+        return self._made(values | {name: getattr(checked, name) for name in given}, self._path, self._document)
+
+    @classmethod
+    def _made(cls, values: Mapping[str, Any], path: Path, document: Document) -> Self:
+        """A configuration of values that are checked already."""
+        config = cls.model_construct(**values)
+        config._path, config._document = path, document
+        return config
+
+
+def load_agent(
+    path: Path,
+    *,
+    name: str | None = None,
+    variables: Mapping[str, str],
+    shared: Mapping[str, Interface] = NO_INTERFACES,
+    shared_from: Path | None = None,
+) -> AgentConfig:
+    """Read one agent.yaml; messages call it `name`.
+
+    `shared` are the interfaces of the project in folder `shared_from`; the agent's own win. Raises `InvalidConfig`
+    with everything that is wrong.
+    """
+    document = yamlfile.read(path, name=name, variables=variables)
+    around = {key: moved(each, shared_from or path.parent, path.parent) for key, each in shared.items()}
+    _check_folder(document, path)
+    keys = validate(document, AgentKeys, {key: each.model for key, each in around.items()})
+    known = around | dict(keys.interfaces) | ({MAIN: Interface(model=keys.model)} if keys.model else {})
+    interfaces = MappingProxyType({key: resolved(known, key) for key in known})
+    values = {field: getattr(keys, field) for field in AgentKeys.model_fields}
+    return AgentConfig._made(values | {"interfaces": interfaces}, path, document)
+
+
+def _check_folder(document: Document, path: Path) -> None:
+    """An agent in a project's `agents/` is found by its folder, so its name must be the folder's."""
+    folder = path.resolve().parent
+    name = document.data.get("name") if isinstance(document.data, dict) else None
+    if folder.parent.name == "agents" and isinstance(name, str) and name != folder.name:
+        message = f"is {name!r}, but the folder is {folder.name!r}; both must be the same"
+        document.problems.append(document.problem(("name",), message))
+
+
+def _masked(value: Any, secret: bool = False) -> Any:
+    if isinstance(value, dict):
+        return {key: _masked(item, secret or is_secret(key)) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_masked(item, secret) for item in value]
+    return MASK if secret and isinstance(value, str) else value

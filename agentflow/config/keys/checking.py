@@ -1,0 +1,168 @@
+"""A document against a class of keys: a frozen value, or every mistake in words for the author (A2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from agentflow.config.document.document import Document, Mark
+from agentflow.config.document.problems import Path, Problem, did_you_mean, invalid, is_secret, suggestion
+from agentflow.config.document.scalars import read_scalar
+from agentflow.config.document.variables import Substituted
+from agentflow.config.keys.base import COMPLAINTS, Complaint, Keys, class_at, homes
+from agentflow.text import preview
+
+AnyKeys = TypeVar("AnyKeys", bound=Keys)
+
+NOTHING_SHARED: Mapping[str, str] = MappingProxyType({})
+
+_EXPECTED = {
+    "string_type": "a text",
+    "bool_type": "true or false",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "tuple_type": "a list",
+    "dict_type": "a mapping of keys",
+    "mapping_type": "a mapping of keys",
+    "model_type": "a mapping of keys",
+    "string_too_short": "a text that is not empty",
+    "string_pattern_mismatch": "a text of the form {pattern}",
+    "greater_than_equal": "at least {ge:g}",
+    "less_than_equal": "at most {le:g}",
+    "literal_error": "one of {expected}",
+}
+
+# What authors coming from other tools write, and our word for it.
+_SYNONYMS = {
+    "instructions": "prompt",
+    "system_prompt": "prompt",
+    "system": "prompt",
+    "guidelines": "response_guidelines",
+    "rules": "constraints",
+    "llm": "model",
+    "limits": "settings",
+}
+
+
+def validate(document: Document, root: type[AnyKeys], shared: Mapping[str, str] = NOTHING_SHARED) -> AnyKeys:
+    """The document's data as `root`; `shared` are model strings of interfaces that are given from outside, by name.
+
+    Raises `InvalidConfig` with every problem of the document and of its data.
+    """
+    if not isinstance(document.data, dict):
+        found = "it is empty" if document.data is None else f"this is {_value(document.data, None)}"
+        whole = document.problem((), f"the file must be a mapping of keys, {found}")
+        raise invalid([*document.problems, whole])
+    found_here = [complained(document, (), each) for each in root.cross_check(document.data, shared)]
+    try:
+        value = root.model_validate(document.data)
+    except ValidationError as error:
+        found_here += [
+            each for details in error.errors(include_url=False) for each in _explain(document, root, details)
+        ]
+    if found_here:
+        complained_of = {each.key for each in document.problems}
+        raise invalid(document.problems + [each for each in found_here if each.key not in complained_of])
+    document.checked()
+    return value
+
+
+def _explain(document: Document, root: type[Keys], details: ErrorDetails) -> list[Problem]:
+    path, kind = details["loc"], details["type"]
+    if kind == COMPLAINTS:
+        return [complained(document, path, each) for each in details["ctx"]["complaints"]]
+    if kind == "extra_forbidden":
+        return [document.problem(path, _unknown(root, path))]
+    if kind == "missing":
+        return [document.problem(path, "is required")]
+    message = f"must be {_expected(root, details)}, not {_as_read(document, details)}"
+    return [document.problem(path, message + _hint(document, root, details), at=document.place(path).value)]
+
+
+def complained(document: Document, path: Path, complaint: Complaint) -> Problem:
+    """The problem of a complaint whose path starts at `path`, at its line when it is about a line of a text."""
+    path = (*path, *complaint.path)
+    place = document.place(path)
+    mark = place.value if path in document.places else place.key
+    if complaint.line and place.block == "|":
+        line = mark.line + complaint.line
+        text = document.lines[line] if line < len(document.lines) else ""
+        mark = Mark(line, len(text) - len(text.lstrip()))
+    return document.problem(path, complaint.message, at=mark)
+
+
+def _unknown(root: type[Keys], path: Path) -> str:
+    key = str(path[-1])
+    here = class_at(root, path[:-1]).model_fields
+    elsewhere: dict[str, list[str]] = {}
+    for name, home in homes(root):
+        elsewhere.setdefault(name, []).append(home)
+    if key in elsewhere:
+        return f"unknown key here; {key!r} belongs {' or '.join(dict.fromkeys(elsewhere[key]))}"
+    words = {name: name for name in here} | {word: name for word, name in _SYNONYMS.items() if name in here}
+    if close := suggestion(key, words):
+        return f"unknown key, did you mean {words[close]!r}?"
+    if close := suggestion(key, elsewhere):
+        return f"unknown key, did you mean {close!r}, which belongs {elsewhere[close][0]}?"
+    return f"unknown key; known here: {', '.join(here)}"
+
+
+def _expected(root: type[Keys], details: ErrorDetails) -> str:
+    expected = _EXPECTED.get(details["type"])
+    if expected is None:
+        return details["msg"].removeprefix("Input should be ")
+    if details["type"] == "model_type" and class_at(root, details["loc"]).short:
+        expected = "a text or " + expected
+    return expected.format(**details.get("ctx", {}))
+
+
+def _as_read(document: Document, details: ErrorDetails) -> str:
+    path = details["loc"]
+    given = document.at(path, details["input"])
+    if any(map(is_secret, path)):
+        return "what is given (not shown)"
+    if isinstance(given, Substituted):
+        return f"the value of {document.place(path).written}"
+    return _value(given, document.place(path).written if path in document.places else None)
+
+
+def _value(value: Any, written: str | None) -> str:
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return f"the boolean {written or str(value).lower()}"
+        case int() | float():
+            return f"the number {value}" + (f" (written {written})" if written not in (None, str(value)) else "")
+        case str():
+            return f"the text {preview(value, 60)!r}"
+        case list():
+            return "a list"
+        case _:
+            return "a mapping"
+
+
+def _hint(document: Document, root: type[Keys], details: ErrorDetails) -> str:
+    """How to mend it: quotes to add or remove, or where what stands here belongs."""
+    kind, path = details["type"], details["loc"]
+    given, place = document.at(path, details["input"]), document.place(path)
+    if isinstance(given, Substituted) or any(map(is_secret, path)):
+        return ""
+    if kind == "literal_error" and isinstance(given, str):
+        return did_you_mean(given, details["ctx"]["expected"].replace(" or ", ", ").replace("'", "").split(", "))
+    if kind == "string_type" and isinstance(given, dict):
+        known = dict(homes(root))
+        return next((f"; {key!r} belongs {known[key]}" for key in given if key in known), "")
+    if kind == "string_type" and place.written:
+        return f'; put it in quotes: "{place.written}"'
+    if kind == "bool_type" and isinstance(given, str) and not place.quoted:
+        return "; write true or false"
+    if kind in ("bool_type", "int_type", "float_type") and place.quoted and read_scalar(str(given)) != given:
+        return "; remove the quotes"
+    return ""

@@ -1,0 +1,100 @@
+"""What keys of agent.yaml must be to each other (A2, A4).
+
+The checks read the file's plain data and pass over what has another shape than theirs, so that they complain in the
+same breath as the typed classes do, however much else is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from agentflow.config.keys.base import Complaint, without_free_keys
+from agentflow.config.keys.context_checks import context_complaints
+from agentflow.config.keys.references import MAIN, broken_reference
+from agentflow.config.keys.templates import template_complaints
+
+
+def agent_complaints(data: Mapping[str, Any], shared: Mapping[str, str]) -> Iterator[Complaint]:
+    """Everything that does not fit together; `shared` are the model strings of the project's interfaces."""
+    yield from _main_interface(data, shared)
+    yield from interface_complaints(data, shared)
+    yield from _planner(data, shared)
+    yield from context_complaints(data, _interfaces(data, shared))
+    yield from _templates(data)
+    yield from _tools(data)
+
+
+def interface_complaints(data: Mapping[str, Any], shared: Mapping[str, str]) -> Iterator[Complaint]:
+    """References of interfaces that lead nowhere."""
+    own = _models(data)
+    for name, model in own.items():
+        if reason := broken_reference({**shared, **own}, model, name):
+            yield Complaint(reason, ("interfaces", name, "model"))
+
+
+def _main_interface(data: Mapping[str, Any], shared: Mapping[str, str]) -> Iterator[Complaint]:
+    model, own = data.get("model"), _mapping(data, "interfaces")
+    if "model" not in data and MAIN not in {**shared, **own}:
+        yield Complaint("is required: a model string, or interfaces.main", ("model",))
+    if not isinstance(model, str):
+        return
+    if MAIN in own:
+        yield Complaint("is given twice, here and as interfaces.main", ("model",))
+    elif reason := broken_reference({**shared, **dict.fromkeys(own, ""), **_models(data)}, model, MAIN):
+        yield Complaint(reason, ("model",))
+
+
+def _planner(data: Mapping[str, Any], shared: Mapping[str, str]) -> Iterator[Complaint]:
+    """The planner's interface must be there; the one of `model` is called main."""
+    planner = _mapping(data, "planning").get("planner")
+    if isinstance(planner, str) and (reason := broken_reference(_interfaces(data, shared), planner, "")):
+        yield Complaint(reason, ("planning", "planner"))
+
+
+def _interfaces(data: Mapping[str, Any], shared: Mapping[str, str]) -> dict[str, str]:
+    """The model strings of all interfaces by name, where they are known."""
+    main = {MAIN: ""} if "model" in data else {}
+    return {**shared, **dict.fromkeys(_mapping(data, "interfaces"), ""), **main, **_models(data)}
+
+
+def _templates(data: Mapping[str, Any]) -> Iterator[Complaint]:
+    inputs = _mapping(data, "inputs")
+    texts: list[tuple[tuple[str | int, ...], Any]] = [(("prompt",), data.get("prompt"))]
+    for key in ("response_guidelines", "constraints"):
+        texts += [((key, index), item) for index, item in enumerate(_list(data, key))]
+    for path, text in texts:
+        for line, message in template_complaints(text, inputs) if isinstance(text, str) else ():
+            yield Complaint(message, path, line)
+
+
+def _tools(data: Mapping[str, Any]) -> Iterator[Complaint]:
+    first: dict[str, int] = {}
+    for index, item in enumerate(_list(data, "tools")):
+        entry = {"flow": item} if isinstance(item, str) else _mapping_of(item)
+        name = entry.get("name", tool_name(entry.get("flow")))
+        if isinstance(name, str) and first.setdefault(name, index) != index:
+            yield Complaint(f"the tool {name!r} is named twice, first as tools[{first[name]}]", ("tools", index))
+
+
+def tool_name(flow: Any) -> str | None:
+    """What a tool is called when it has no name of its own: the NAME of its flow `FILE:NAME`."""
+    return flow.rpartition(":")[2] if isinstance(flow, str) else None
+
+
+def _models(data: Mapping[str, Any]) -> dict[str, str]:
+    given = {name: _mapping_of(each).get("model") for name, each in _mapping(data, "interfaces").items()}
+    return {name: model for name, model in given.items() if isinstance(model, str)}
+
+
+def _mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    return _mapping_of(data.get(key))
+
+
+def _mapping_of(value: Any) -> Mapping[str, Any]:
+    return without_free_keys(value) if isinstance(value, dict) else {}
+
+
+def _list(data: Mapping[str, Any], key: str) -> Sequence[Any]:
+    value = data.get(key)
+    return value if isinstance(value, list) else ()

@@ -1,0 +1,124 @@
+"""A project on disk: its agentflow.yaml, its agents, and the agents we ship."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from agentflow.config.agent_config import AgentConfig, load_agent
+from agentflow.config.document import yamlfile
+from agentflow.config.document.problems import did_you_mean
+from agentflow.config.keys.agent import AGENT_NAME
+from agentflow.config.keys.checking import validate
+from agentflow.config.keys.project import ProjectKeys
+from agentflow.errors import AgentNotFound
+
+NAME = re.compile(AGENT_NAME)
+AGENT_FILE = "agent.yaml"
+PROJECT_FILE = "agentflow.yaml"
+AGENTS = "agents"
+
+_SQLITE = "sqlite:///"
+
+
+@cache
+def shared_folder(kind: str) -> Path:
+    """The folder of what we ship, `agent_yaml` or `workflows`: inside an installed package, else beside it."""
+    package = Path(__file__).resolve().parent.parent
+    installed = package / "_shared" / kind
+    return installed if installed.is_dir() else package.parent / kind
+
+
+def project_root(agent_file: Path) -> Path:
+    """The project an agent.yaml belongs to.
+
+    That is the nearest folder above it that has an agentflow.yaml, or the one whose `agents/` it is in; else its own.
+    """
+    folder = agent_file.resolve().parent
+    for above in (folder, *folder.parents):
+        if (above / PROJECT_FILE).is_file() or above / AGENTS == folder.parent:
+            return above
+    return folder
+
+
+def find_agent(root: Path, agent: str) -> Path:
+    """The agent.yaml that `agent` names: a name in the project, then among the shipped; or the path of a file or
+    folder, from the project's folder or the working directory.
+
+    Raises `AgentNotFound`, which lists what there is.
+    """
+    for path in agent_files(root, agent):
+        if os.path.isfile(path):  # false, where Path.is_file raises, for a name no file can have
+            return path
+    names = agent_names(root)
+    hint = did_you_mean(Path(agent).name, names) or "."
+    known = f"There are {', '.join(names)}." if names else "There are none yet."
+    where = f"in {root.resolve()} or among the shipped ones"
+    raise AgentNotFound(f"There is no agent {agent!r} {where}{hint} {known}", detail={"agent": agent, "agents": names})
+
+
+def sub_agent_reference(config: AgentConfig, listed: str) -> str:
+    """How a sub-agent is found: a name stays one, a relative path starts at the folder of the file it stands in."""
+    return listed if NAME.match(listed) else str(config.folder / listed)
+
+
+def agent_files(root: Path, agent: str) -> Iterator[Path]:
+    """The files that `agent` may name, best first."""
+    if NAME.match(agent):
+        for folder in _agent_folders(root):
+            yield folder / agent / AGENT_FILE
+    for start in (root, Path.cwd()):
+        yield start / agent
+        yield start / agent / AGENT_FILE
+
+
+def _agent_folders(root: Path) -> tuple[Path, ...]:
+    return root / AGENTS, shared_folder("agent_yaml") / AGENTS
+
+
+def agent_names(root: Path) -> list[str]:
+    """The names of the project's agents and of the shipped ones, sorted."""
+    return sorted({path.parent.name for folder in _agent_folders(root) for path in folder.glob(f"*/{AGENT_FILE}")})
+
+
+def shown(path: Path) -> str:
+    """A path for messages: relative to the working directory when it is below it."""
+    absolute, here = Path(os.path.abspath(path)), Path.cwd()
+    return str(absolute.relative_to(here)) if absolute.is_relative_to(here) else str(absolute)
+
+
+@dataclass(frozen=True)
+class Project:
+    """A project's folder and the keys of its agentflow.yaml, or their defaults."""
+
+    root: Path
+    keys: ProjectKeys
+
+    @property
+    def db(self) -> str | None:
+        """The database URL; a relative SQLite file starts at the project's folder."""
+        url = self.keys.db
+        if url is None or not url.startswith(_SQLITE):
+            return url
+        file = url.removeprefix(_SQLITE)
+        return url if file in ("", ":memory:") or file.startswith("file:") else f"{_SQLITE}{self.root / file}"
+
+    def load(self, path: Path, variables: Mapping[str, str]) -> AgentConfig:
+        """The agent of a file with the project's interfaces. Raises `InvalidConfig`."""
+        shared = self.keys.interfaces
+        return load_agent(path, name=shown(path), variables=variables, shared=shared, shared_from=self.root)
+
+
+def open_project(root: Path, *, variables: Mapping[str, str] | None = None) -> Project:
+    """Read a project's agentflow.yaml, if it has one. Raises `InvalidConfig`."""
+    root, file = root.resolve(), root / PROJECT_FILE
+    if not file.is_file():
+        return Project(root, ProjectKeys())
+    document = yamlfile.read(file, name=shown(file), variables=os.environ if variables is None else variables)
+    if document.data is None:
+        document.data = {}
+    return Project(root, validate(document, ProjectKeys))

@@ -1,0 +1,1 @@
+"""What is read of sessions: trace, explain → reader."""

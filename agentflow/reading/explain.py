@@ -1,0 +1,80 @@
+"""The exact next request of a session, with the sizes of its parts, without a call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agentflow.agents.loaded_agent import LoadedAgent
+from agentflow.config.inputs import check_inputs
+from agentflow.context.forecast import Compaction, forecast
+from agentflow.context.tokens import estimate
+from agentflow.conversation.history import History, build_request, exchanges, lean
+from agentflow.message import Message
+from agentflow.store.protocol import Store
+from agentflow.store.records import SessionRecord
+
+
+async def explain(
+    store: Store, agent: LoadedAgent, record: SessionRecord | None, session_id: str, inputs: Mapping[str, Any]
+) -> dict[str, Any]:
+    """`{agent_id, session_id, model, messages, tools, sections: [{name, chars, tokens}], chars, tokens, room}`.
+
+    `messages` are what the model reads before the next message is added. Tokens are counted as one for every four
+    characters (X5). `room` says for each way of making room what it compares and what it would cut (`Forecast`).
+    Raises `InvalidInput` for inputs that the agent does not take.
+    """
+    path: list[Message] = []
+    paused = False
+    if record is not None:
+        versions = await store.versions(record.key, record.head)
+        agent = agent.changed(versions.agent) if versions.agent else agent
+        path = [entry.message for entry in await store.path(record.key, record.head, lean_before=None)]
+        paused = record.pending is not None
+    variables = _AsWritten() if "step_start" in agent.hooks else {}
+    prompt = agent.render_prompt(check_inputs(agent.config.inputs, inputs), variables, {"id": session_id})
+    history = _history(path, is_lean=agent.config.settings.lean_history and not paused)
+    built = build_request(prompt, history, (), History(), agent.schemas_chars)
+    settings = agent.config.settings
+    compaction = Compaction(
+        settings.compaction_threshold_fraction, settings.compaction_context_window_tokens,
+        settings.compaction_keep_recent_messages,
+    )  # fmt: skip
+    report = None if record is None else await store.report(record.key, record.head, 0)
+    is_lean = settings.lean_history and not paused
+    room = forecast(agent.context, compaction, report, path, built.chars, history.chars, lean=is_lean)
+    return {
+        "agent_id": agent.config.name,
+        "session_id": None if record is None else record.id,
+        "model": agent.model.name,
+        "messages": built.messages,
+        "tools": agent.schemas,
+        "sections": [
+            {"name": name, **_sized(chars)}
+            for name, chars in (
+                ("system prompt", len(prompt)), ("tools", agent.schemas_chars), ("history", history.chars)
+            )
+        ],
+        **_sized(built.chars),
+        "room": [each.as_dict() for each in room],
+    }  # fmt: skip
+
+
+class _AsWritten(dict[str, str]):
+    """Variables that only a hook of the coming step knows: each stands in the prompt as it is written."""
+
+    def __missing__(self, name: str) -> str:
+        return f"{{{{ vars.{name} }}}}"
+
+
+def _history(path: Sequence[Message], *, is_lean: bool) -> History:
+    """The path as a new turn reads it; an exchange that waits for an answer is not whole and left out."""
+    history, messages = History(), list(path)
+    if messages and (last := exchanges(messages)[-1]).open:
+        messages = messages[: len(messages) - len(last.messages())]
+    history.extend(lean(messages) if is_lean else messages)
+    return history
+
+
+def _sized(chars: int) -> dict[str, int]:
+    return {"chars": chars, "tokens": estimate(chars)}

@@ -1,0 +1,272 @@
+"""The trace: a turn as a waterfall, made from its rows (R6). Pure.
+
+The log gives the order, because order is a sequence number and never a time (T38); the rows give what each entry is
+about. What has no row of its own (hooks, compactions, voided calls) is shown as its event says it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from agentflow import events
+from agentflow.clock import Instant, rfc3339
+from agentflow.context.summary import summary_of
+from agentflow.conversation.repair import ABORTED_BY_USER
+from agentflow.message import ToolCallStatus, TurnState, text_of
+from agentflow.store.records import Record, TurnRows
+
+Node = dict[str, Any]
+
+_TOKENS = ("input", "output", "cache_read", "cache_write")
+_TOLD_BY_THEIR_EVENT = frozenset(
+    {
+        events.CONTEXT_LIMITED, events.CONTEXT_REPLACED, events.CONTEXT_KEPT,
+        events.CALL_VOIDED, events.STATE_UPDATED, events.HEAD_MOVED,
+    }
+)  # fmt: skip
+_TOOL_STATUS = {ToolCallStatus.PLANNED: "planned", ToolCallStatus.STARTED: "running", ToolCallStatus.CLOSED: "closed"}
+
+
+def turn_trace(rows: TurnRows, *, alive: bool) -> dict[str, Any]:
+    """A turn as JSON: its sums, its plan and todos, and under `steps` what happened, in order.
+
+    Each node of a step has its `kind`: `model_call` with its `tools`, `tool_call`, `question`, `todos`, `hook`, or
+    `event`.
+    The run of a sub-agent stands as `execution` in the tool call that started it. `alive` is false for a turn whose
+    process is gone.
+    """
+    turn = rows.turn
+    state = turn["state"] if alive or turn["state"] != TurnState.RUNNING else TurnState.ABORTED
+    steps = _Waterfall(rows).steps()
+    main = min((execution["number"] for execution in rows.executions), default=None)
+    lists = [each for each in rows.todo_lists if each["execution"] == main]
+    newest = max(lists, key=lambda each: each["number"], default=None)
+    return {
+        "turn": turn["number"],
+        "turn_id": turn["id"],
+        "state": str(state),
+        "ended_by": _ended_by(rows, state),
+        "agent": next((each["agent"] for each in rows.executions if each["number"] == main), None),
+        "config_hash": turn["config_hash"],
+        "config_changed": any(step["config_changed"] for step in steps),
+        "started_at": rfc3339(turn["created_at"]),
+        "ended_at": _time(turn["ended_at"]),
+        "tokens": _tokens(turn),
+        "cost": turn["cost"],
+        "limit": turn["limit_name"],
+        "error": _loaded(turn["error"]),
+        "plan": turn["plan"],
+        "todos": [] if newest is None else json.loads(newest["items"]),
+        "steps": steps,
+    }
+
+
+def _ended_by(rows: TurnRows, state: str) -> str | None:
+    """Who aborted the turn: its user, the time its question had, the shutdown of its process, or the process's death.
+
+    Null for a turn that was not aborted.
+    """
+    if state != TurnState.ABORTED:
+        return None
+    if (_loaded(rows.turn["error"]) or {}).get("code") == "question_expired":
+        return "expiry"
+    told = [entry["ref"] for entry in rows.log if entry["type"] == events.MESSAGE_NEW and entry["ref"] in rows.messages]
+    if told and (text_of(rows.messages[told[-1]].content) or "").endswith(ABORTED_BY_USER):
+        return "stop"
+    return "crash" if all(each["duration_ms"] is None for each in rows.executions) else "shutdown"
+
+
+class _Waterfall:
+    """Walks the log once; a node hangs where its row says it belongs."""
+
+    def __init__(self, rows: TurnRows) -> None:
+        self._rows = rows
+        self._steps: list[Node] = []
+        self._models: dict[str, Node] = {}
+        self._tools: dict[tuple[int, str], Node] = {}
+        self._questions: dict[str, Node] = {}
+        self._children: dict[int, Node] = {}
+        self._config = rows.turn["config_hash"]
+        self._changed = False
+        self._llm_calls = {row["id"]: row for row in rows.llm_calls}
+        self._tool_calls = {(row["reply_id"], row["id"]): row for row in rows.tool_calls}
+        self._executions = {row["number"]: row for row in rows.executions}
+
+    def steps(self) -> list[Node]:
+        for entry in self._rows.log:
+            handle = _HANDLERS.get(entry["type"])
+            if handle is not None:
+                handle(self, entry)
+            elif entry["type"] in _TOLD_BY_THEIR_EVENT:
+                execution, said = self._told(entry)
+                self._nodes(execution).append(
+                    {"kind": "event", "at": rfc3339(entry["at"]), "type": entry["type"], "data": said}
+                )
+        return self._steps
+
+    def _told(self, entry: Record) -> tuple[int | None, Any]:
+        """The sub-agent's run an entry tells of, null for the main agent, and what it says.
+
+        The summary of a compaction stands in its message (X20).
+        """
+        said = _loaded(entry["data"])
+        execution = said.pop(events.SUB_EXECUTION, None) if said else None
+        if entry["type"] != events.CONTEXT_REPLACED:
+            return execution, said or None
+        message = self._rows.messages.get(entry["ref"])
+        return execution, {"summary": None if message is None else summary_of(message.content), **said}
+
+    def _nodes(self, execution: int | None) -> list[Node]:
+        """Where nodes of an execution go: the step of the moment, or the sub-agent's run in its tool call."""
+        row = self._executions.get(execution or 0)
+        if row is None or row["parent"] is None:
+            return self._steps[-1]["nodes"] if self._steps else []
+        if row["number"] not in self._children:
+            self._children[row["number"]] = child = _execution(row)
+            calling = self._tools.get((row["parent"], row["parent_call_id"]))
+            if calling is None:
+                self._nodes(row["parent"]).append(child)
+            else:
+                calling["execution"] = child
+        nodes: list[Node] = self._children[row["number"]]["nodes"]
+        return nodes
+
+    def _step_started(self, entry: Record) -> None:
+        order = json.loads(entry["data"])["order"]
+        row = next(each for each in self._rows.steps if each["number"] == order)
+        self._steps.append(
+            {
+                "order": order,
+                "state": row["state"],
+                "opened_at": rfc3339(row["opened_at"]),
+                "completed_at": _time(row["completed_at"]),
+                "first_token_ms": row["first_token_ms"],
+                "config_hash": self._config,
+                "config_changed": self._changed,
+                "nodes": [],
+            }
+        )
+        self._changed = False
+
+    def _model_call(self, entry: Record) -> None:
+        row = self._llm_calls.get(entry["ref"])
+        if row is not None:
+            self._models[row["id"]] = node = _model_call(row)
+            self._nodes(row["execution"]).append(node)
+
+    def _tool_call(self, entry: Record) -> None:
+        row = self._tool_calls.get((entry["ref"], json.loads(entry["data"])["id"]))
+        if row is None:
+            return
+        self._tools[row["execution"], row["id"]] = node = self._tool(row)
+        asking = self._models.get(row["reply_id"])
+        (self._nodes(row["execution"]) if asking is None else asking["tools"]).append(node)
+
+    def _tool(self, row: Record) -> Node:
+        reply = self._rows.messages.get(row["reply_id"])
+        result = self._rows.messages.get(row["result_id"])
+        ended = "completed" if row["ok"] else "failed"
+        return {
+            "kind": "tool_call",
+            "id": row["id"],
+            "name": row["name"],
+            "arguments": next((call.arguments for call in reply.tool_calls if call.id == row["id"]), None)
+            if reply is not None
+            else None,
+            "status": _TOOL_STATUS.get(row["status"], ended),
+            "started_at": _time(row["started_at"]),
+            "duration_ms": row["duration_ms"],
+            "result": row["full_result"] if result is None or row["full_result"] else text_of(result.content),
+            "cut": row["full_result"] is not None,
+            "altered": bool(row["altered"]),
+        }
+
+    def _question(self, entry: Record) -> None:
+        row = next((each for each in self._rows.questions if each["call_id"] == entry["ref"]), None)
+        if row is None:
+            return
+        call = self._tools.get((row["execution"], row["call_id"]))
+        self._questions[row["call_id"]] = node = {
+            "kind": "question",
+            "at": rfc3339(row["asked_at"]),
+            "tool_call_id": row["call_id"],
+            "questions": json.loads(row["questions"]),
+            "state": row["state"],
+            "answer": call["result"] if call is not None and row["state"] == "answered" else None,
+            "answered_at": None,
+            "expires_at": _time(row["expires_at"]),
+        }
+        self._nodes(None).append(node)
+
+    def _answered(self, entry: Record) -> None:
+        data = json.loads(entry["data"])
+        self._changed = data.get("config_hash", self._config) != self._config
+        self._config = data.get("config_hash", self._config)
+        if data["tool_call_id"] in self._questions:
+            self._questions[data["tool_call_id"]]["answered_at"] = rfc3339(entry["at"])
+
+    def _hook(self, entry: Record) -> None:
+        execution, said = self._told(entry)
+        about = {name: (said or {}).get(name) for name in ("point", "flow", "outcome", "duration_ms", "error")}
+        self._nodes(execution).append({"kind": "hook", "at": rfc3339(entry["at"]), **about})
+
+    def _todos(self, entry: Record) -> None:
+        written = {f"{each['execution']}:{each['number']}": each["items"] for each in self._rows.todo_lists}
+        if entry["ref"] in written:
+            items = json.loads(written[entry["ref"]])
+            self._nodes(None).append({"kind": "todos", "at": rfc3339(entry["at"]), "todos": items})
+
+
+_HANDLERS = {
+    events.STEP_STARTED: _Waterfall._step_started,
+    events.LLM_CALL_REQUESTED: _Waterfall._model_call,
+    events.TOOL_CALL_REQUESTED: _Waterfall._tool_call,
+    events.ASK_USER: _Waterfall._question,
+    events.ASK_USER_ANSWERED: _Waterfall._answered,
+    events.TODOS_CHANGED: _Waterfall._todos,
+    events.HOOK_COMPLETED: _Waterfall._hook,
+}
+
+
+def _execution(row: Record) -> Node:
+    return {
+        "kind": "execution",
+        "agent": row["agent"],
+        "status": row["status"],
+        "started_at": rfc3339(row["started_at"]),
+        "duration_ms": row["duration_ms"],
+        "nodes": [],
+    }
+
+
+def _model_call(row: Record) -> Node:
+    return {
+        "kind": "model_call",
+        "at": rfc3339(row["requested_at"]),
+        "call_id": row["id"],
+        "iteration": row["iteration"],
+        "purpose": row["purpose"],
+        "model": row["model"],
+        "status": row["status"],
+        "tokens": _tokens(row),
+        "cost": row["cost"],
+        "first_token_ms": row["first_token_ms"],
+        "duration_ms": row["duration_ms"],
+        "attempts": row["attempts"],
+        "finish_reason": row["finish_reason"],
+        "error": _loaded(row["error"]),
+        "tools": [],
+    }
+
+
+def _tokens(row: Record) -> dict[str, int | None]:
+    return {name: row[name] for name in _TOKENS}
+
+
+def _time(at: Instant | None) -> str | None:
+    return None if at is None else rfc3339(at)
+
+
+def _loaded(text: str | None) -> Any:
+    return None if text is None else json.loads(text)

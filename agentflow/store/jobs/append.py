@@ -1,0 +1,98 @@
+"""The writes of a running turn as jobs: append, end, renew, and the deletion of a session.
+
+Each write of a turn moves the session's row first, by a conditional update that names key, epoch and turn: it is
+the fence (C35), it locks the session, and it returns what the writer must learn - the next sequence number, and
+whether somebody asked to stop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agentflow.clock import SECOND, Instant, instant
+from agentflow.errors import StaleOwner, TurnAlreadyActive
+from agentflow.message import TurnState
+from agentflow.store.jobs.claim import start_first
+from agentflow.store.jobs.erase import erase
+from agentflow.store.records import Appended
+from agentflow.store.requests import Alive, Append, End
+from agentflow.store.session.session_row import Work
+from agentflow.store.sql.transaction import Tx
+
+_FENCE = "WHERE key = ? AND epoch = ? AND turn = ? RETURNING seq, stop_turn, queued"
+_ADVANCE = f"UPDATE session SET seq = seq + ?, branch = ?, depth = ?, executions = ?, branches = ? {_FENCE}"
+_RELEASE = (
+    "UPDATE session SET seq = seq + ?, branch = ?, depth = ?, executions = ?, branches = ?, turn = NULL, "
+    "owner = NULL, lease_until = NULL, stop_turn = NULL, updated_at = ?, ended_at = ?, outcome = ? " + _FENCE
+)
+_PAUSE = _RELEASE.replace("stop_turn = NULL, ", "")  # a stop that came too late to be heard is for the next claim
+
+
+def append(tx: Tx, write: Append) -> Appended:
+    """One commit of a running turn. Raises `StaleOwner`; then nothing is written."""
+    seq, stop_turn, _ = _advance(tx, write, _ADVANCE)
+    return Appended(seq, stop_turn)
+
+
+def end(tx: Tx, write: End) -> Appended:
+    """The last commit of a step, the release of the session and the start of the next turn (T10, C21).
+
+    Raises `StaleOwner`.
+    """
+    last = write.append
+    release = _PAUSE if write.state == TurnState.PAUSED_ASK_USER else _RELEASE
+    seq, _, queued = _advance(tx, last, release, last.at, last.at, write.state)
+    if write.erase:
+        erase(tx, last.session_key, last.turn)
+    if write.owning is None or not queued:
+        return Appended(seq, None)
+    work = Work.by_key(tx, last.session_key)
+    return Appended(seq, None, None if work is None else start_first(tx, work, write.owning()))
+
+
+def _advance(tx: Tx, write: Append, update: str, *released: Any) -> tuple[int, str | None, int]:
+    """Move the session's row, then write rows and log; its new `seq`, its `stop_turn` and how many turns wait."""
+    branch, depth = write.head if write.head is not None else (None, None)
+    moved: tuple[int, str | None, int] | None = tx.one(
+        update, len(write.log), branch, depth, write.executions, write.branches, *released,
+        write.session_key, write.epoch, write.turn,
+    )  # fmt: skip
+    if moved is None:
+        raise StaleOwner(
+            f"Turn {write.turn} lost its session: another process has claimed it, or it was deleted. "
+            "Nothing of this write was recorded.",
+            detail={"session_key": write.session_key, "epoch": write.epoch, "turn": write.turn},
+        )
+    tx.write(write.session_key, write.rows)
+    tx.log(write.session_key, moved[0], write.turn, write.at, write.log)
+    return moved
+
+
+def renew(tx: Tx, keys: Sequence[int], owner: str, lease_until: Instant) -> None:
+    """Extend the owner's leases on these sessions in one statement (T27)."""
+    marks = ", ".join("?" * len(keys))
+    tx.execute(f"UPDATE session SET lease_until = ? WHERE owner = ? AND key IN ({marks})", lease_until, owner, *keys)
+
+
+def delete(tx: Tx, session_id: str, alive: Alive) -> bool:
+    """Erase the session; the database cascades to every row of it (R12). Raises `TurnAlreadyActive`."""
+    row = tx.one(
+        "SELECT session.key, session.owner, session.lease_until, turn.id FROM session LEFT JOIN turn "
+        "ON turn.session_key = session.key AND turn.number = session.turn WHERE session.id = ?"
+        + (" FOR UPDATE OF session" if tx.is_postgres else ""),
+        session_id,
+    )
+    if row is None:
+        return False
+    key, owner, lease_until, turn_id = row
+    if turn_id is not None and alive(owner or "", lease_until or 0, turn_id):
+        raise TurnAlreadyActive(
+            f"Session {session_id!r} is running turn {turn_id}; stop it before deleting the session.",
+            detail={
+                "session_id": session_id,
+                "turn_id": turn_id,
+                "retry_after": max((lease_until or 0) - instant(), 0) / SECOND,
+            },
+        )
+    return tx.execute("DELETE FROM session WHERE key = ?", key) == 1

@@ -1,0 +1,60 @@
+"""What `observability: false` takes away in the transaction that ends a turn (R5).
+
+Steps keep their order and times, the turn its id, state and error; questions, name and configuration stay.
+"""
+
+from __future__ import annotations
+
+import json
+
+from agentflow.store.sql.transaction import Tx
+from agentflow.text import compact_json
+
+_OF_THE_TURN = ("message", "execution", "llm_call", "tool_call", "todo_list", "state_version")
+_COPIES = (  # they keep the turn of their originals (C10)
+    "DELETE FROM message WHERE session_key = ? AND execution IN (SELECT number FROM execution "
+    "WHERE session_key = ? AND turn = ?)"
+)
+_BLANKED = (
+    "UPDATE turn SET request = NULL, plan = NULL, input = NULL, output = NULL, cache_read = NULL, "
+    "cache_write = NULL, cost = NULL WHERE session_key = ? AND number = ?",
+    "UPDATE step SET user_message_id = NULL, answer_id = NULL, answer_chars = NULL, first_token_ms = NULL "
+    "WHERE session_key = ? AND turn = ?",
+    "UPDATE hook_run SET error = NULL WHERE session_key = ? AND turn = ?",
+)
+_UNUSED = (
+    "DELETE FROM branch WHERE session_key = ? AND NOT EXISTS (SELECT 1 FROM message "
+    "WHERE message.session_key = branch.session_key AND message.branch = branch.number)",
+    "DELETE FROM alias WHERE session_key = ? AND kind = 'message' AND NOT EXISTS (SELECT 1 FROM message "
+    "WHERE message.session_key = alias.session_key AND message.id = alias.target)",
+    "DELETE FROM blob WHERE session_key = ? "
+    "AND NOT EXISTS (SELECT 1 FROM turn WHERE turn.session_key = blob.session_key AND config_hash = hash) "
+    "AND NOT EXISTS (SELECT 1 FROM execution WHERE execution.session_key = blob.session_key AND config_hash = hash) "
+    "AND NOT EXISTS (SELECT 1 FROM llm_call WHERE llm_call.session_key = blob.session_key "
+    "AND hash IN (prompt_hash, tools_hash))",
+)
+_EVENT_KEYS_KEPT = frozenset(
+    {
+        "agent_id", "call_id", "code", "config_hash", "execution", "flow", "head_id", "id", "iteration", "model",
+        "order", "outcome", "pending", "point", "purpose", "state", "sub", "tool_call_id", "turn_id",
+    }
+)  # fmt: skip
+
+
+def erase(tx: Tx, key: int, turn: int) -> None:
+    """Erase what a turn said and used, its texts in the log included; the path is empty afterwards."""
+    tx.execute(_COPIES, key, key, turn)
+    for table in _OF_THE_TURN:
+        tx.execute(f"DELETE FROM {table} WHERE session_key = ? AND turn = ?", key, turn)
+    for text in _BLANKED:
+        tx.execute(text, key, turn)
+    for text in _UNUSED:
+        tx.execute(text, key)
+    tx.execute("UPDATE session SET branch = NULL, depth = NULL WHERE key = ?", key)
+    logged = tx.all("SELECT seq, data FROM event WHERE session_key = ? AND turn = ? AND data IS NOT NULL", key, turn)
+    for seq, data in logged:
+        tx.execute("UPDATE event SET data = ? WHERE session_key = ? AND seq = ?", _without_texts(data), key, seq)
+
+
+def _without_texts(data: str) -> str:
+    return compact_json({name: value if name in _EVENT_KEYS_KEPT else None for name, value in json.loads(data).items()})

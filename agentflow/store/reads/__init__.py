@@ -1,0 +1,1 @@
+"""What is read, one file a subject; nothing here writes."""

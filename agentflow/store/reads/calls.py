@@ -1,0 +1,32 @@
+"""Reading what model and tool calls left behind, for the next ones."""
+
+from __future__ import annotations
+
+from agentflow.context.tokens import Report
+from agentflow.conversation.tree import Place
+from agentflow.store.reads.messages import LINE
+from agentflow.store.sql.transaction import Tx
+
+# The place a call was made at stands on the path when its branch does, no deeper than the path follows it.
+_REPORT = f"""
+{LINE}
+SELECT c.input, c.request_chars FROM line JOIN llm_call c
+ON c.session_key = ? AND c.branch = line.number AND c.depth <= line.last
+JOIN execution e ON e.session_key = c.session_key AND e.number = c.execution
+WHERE c.purpose = 'main' AND c.status = 'completed' AND (e.parent IS NULL OR e.number = ?)
+ORDER BY c.depth DESC, c.turn DESC, c.execution DESC, c.step DESC, c.iteration DESC LIMIT 1
+"""
+_CALL_IDS = "SELECT id FROM tool_call WHERE session_key = ? AND execution = ? ORDER BY id"
+
+
+def report(tx: Tx, key: int, head: Place | None, execution: int) -> Report | None:
+    """What the last completed main call on the path to `head` said and sent, null when there was none (X5)."""
+    if head is None:
+        return None
+    row = tx.one(_REPORT, head.depth, key, head.branch, key, key, execution)
+    return None if row is None else Report(row[0], row[1] or 0)
+
+
+def call_ids(tx: Tx, key: int, execution: int) -> list[str]:
+    """The ids of the tool calls of an execution."""
+    return [str(id_) for (id_,) in tx.all(_CALL_IDS, key, execution)]

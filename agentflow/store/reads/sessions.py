@@ -1,0 +1,126 @@
+"""Reading sessions and steps. Nothing here writes, and nothing reads a message but the answers (T29)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from agentflow.conversation.questions import read_questions
+from agentflow.conversation.tree import Place
+from agentflow.events import DONE
+from agentflow.message import Content, Usage, text_of
+from agentflow.store.records import PendingQuestion, RunRecord, SessionRecord, StepRecord
+from agentflow.store.sql.transaction import Tx
+
+_SESSION = """
+SELECT s.key, s.id, s.agent, s.name, s.environment, s.created_at, s.updated_at, s.branch, s.depth, s.seq, s.epoch,
+       turn.id, s.owner, s.lease_until, s.turns, s.steps, s.ended_at, s.outcome, s.queued,
+       paused.id, q.call_id, q.questions, q.expires_at
+FROM session s LEFT JOIN turn ON turn.session_key = s.key AND turn.number = s.turn
+LEFT JOIN question q ON q.session_key = s.key AND q.state = 'pending' AND q.branch = s.branch AND q.depth = s.depth
+LEFT JOIN turn paused ON paused.session_key = s.key AND paused.number = q.turn
+"""
+_NEWEST = " ORDER BY s.updated_at DESC, s.key DESC LIMIT ?"
+
+_STEP = """
+SELECT step.number, turn.number, turn.id, turn.state, step.state, step.opened_at, step.completed_at,
+       step.first_token_ms, step.user_message_id, m.content, m.parts, step.answer_chars, turn.input, turn.output,
+       turn.cache_read, turn.cache_write, turn.cost, turn.limit_name, turn.error, turn.after_seq
+FROM step JOIN turn ON turn.session_key = step.session_key AND turn.number = step.turn
+LEFT JOIN message m ON m.session_key = step.session_key AND m.id = step.answer_id
+WHERE step.session_key = ?
+"""
+
+_TURN_ID = "coalesce((SELECT target FROM alias WHERE session_key = ? AND kind = 'turn' AND alias = ?), ?)"
+
+
+def session(tx: Tx, session_id: str) -> SessionRecord | None:
+    row = tx.one(f"{_SESSION} WHERE s.id = ?", session_id)
+    return None if row is None else _session(row)
+
+
+def sessions(tx: Tx, agent: str | None, limit: int) -> list[SessionRecord]:
+    """The most recently used first."""
+    if agent is None:
+        return [_session(row) for row in tx.all(_SESSION + _NEWEST, limit)]
+    return [_session(row) for row in tx.all(f"{_SESSION} WHERE s.agent = ? {_NEWEST}", agent, limit)]
+
+
+def left_queues(tx: Tx) -> list[tuple[str, str]]:
+    """Session id and agent of every queue, the one that waits longest first."""
+    found = tx.all("SELECT id, agent FROM session WHERE queued > 0 ORDER BY updated_at, key")
+    return [(str(session_id), str(agent)) for session_id, agent in found]
+
+
+def stops(tx: Tx, keys: Sequence[int]) -> list[tuple[int, str]]:
+    """`(session key, turn id)` of the turns somebody asked to stop, among those that run in these sessions (T23)."""
+    marks = ", ".join("?" * len(keys))
+    asked = tx.all(f"SELECT key, stop_turn FROM session WHERE key IN ({marks}) AND stop_turn IS NOT NULL", *keys)
+    return [(key, turn_id) for key, turn_id in asked]
+
+
+def step(tx: Tx, key: int, turn_id: str) -> StepRecord | None:
+    """The turn's last step, with the number of its last `done`."""
+    row = tx.one(f"{_STEP} AND turn.id = {_TURN_ID} ORDER BY step.number DESC LIMIT 1", key, key, turn_id, turn_id)
+    if row is None:
+        return None
+    (done_seq,) = tx.one(
+        "SELECT max(seq) FROM event WHERE session_key = ? AND seq > ? AND turn = ? AND type = ?",
+        key, row[-1], row[1], DONE,
+    )  # fmt: skip
+    return _step(row, done_seq)
+
+
+def runs(tx: Tx, key: int, turn: int) -> list[RunRecord]:
+    """The turn's executions in the order they began."""
+    found = tx.all(
+        "SELECT number, agent, status, parent, parent_call_id FROM execution WHERE session_key = ? AND turn = ? "
+        "ORDER BY number",
+        key,
+        turn,
+    )
+    return [RunRecord(*row) for row in found]
+
+
+def waits(tx: Tx, key: int, turn_id: str) -> bool:
+    """Whether the turn is in the queue, by its id or an alias of it."""
+    entry = f"SELECT 1 FROM queue_entry WHERE session_key = ? AND turn_id = {_TURN_ID} LIMIT 1"
+    return tx.one(entry, key, key, turn_id, turn_id) is not None
+
+
+def steps(tx: Tx, key: int) -> list[StepRecord]:
+    """Every step in order."""
+    return [_step(row) for row in tx.all(f"{_STEP} ORDER BY step.number", key)]
+
+
+def answer_of(content: str | None, parts: str | None, chars: int | None) -> str | None:
+    """What the user saw of an answer: its first `chars` characters (null: all of them), null when that is nothing."""
+    body: Content = json.loads(parts) if parts is not None else content
+    return text_of(body)[:chars] or None
+
+
+def usage_of(tokens: Sequence[Any], cost: str | None) -> Usage:
+    """A usage from its four columns and the cost's text."""
+    return Usage(*(*tokens, None if cost is None else Decimal(cost)))
+
+
+def loaded(text: str | None) -> Any:
+    """The value of a JSON column."""
+    return None if text is None else json.loads(text)
+
+
+def _session(row: Any) -> SessionRecord:
+    branch, depth = row[7:9]
+    turn_id, call_id, questions, expires_at = row[19:]
+    pending = None
+    if call_id is not None:
+        pending = PendingQuestion(turn_id, call_id, read_questions(loaded(questions)), expires_at)
+    return SessionRecord(*(*row[:7], None if branch is None else Place(branch, depth), *row[9:19], pending))
+
+
+def _step(row: Any, done_seq: int | None = None) -> StepRecord:
+    content, parts, chars, *tokens, cost, limit, error, _ = row[9:]
+    answer, usage = answer_of(content, parts, chars), usage_of(tokens, cost)
+    return StepRecord(*(*row[:9], answer, usage, limit, loaded(error), done_seq))

@@ -1,0 +1,283 @@
+"""What the store gives back: frozen values, read from rows or told by a write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentflow.clock import Instant
+from agentflow.conversation.questions import Question
+from agentflow.conversation.tree import Place
+from agentflow.events import LogEntry
+from agentflow.message import Message, Usage
+
+STATE, AGENT = "state", "agent"
+"""The kinds of version along the path: the agent's state, and the changes of its configuration (C30, C33)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A turn is running and ours. `head` is where the path ends now, `previous_head` where it ended before.
+
+    `inputs` and `client` are the request's (C8), `messages` what was recorded of it, with ids. `usage` is what the
+    turn has spent in earlier steps, when `resumed` by the answer to a question, which execution number `asking` had
+    asked; `worked` is how long those steps took. `forks`: something follows the head on its branch already, so the
+    next message opens a branch. `answer` is there when the path ends in it already (C13). `delivered` is a view with
+    its ids given, `new_from` where its news begin (C12). `call_id` names the first model call when the claim recorded
+    it. `previous_ended_at`: when the session was last at work, null on a first turn and when `resumed` (X11). `log`
+    holds the turn's entries of this commit, the last of which has the sequence number `seq`; `before` those written
+    just before for a turn that ended by it, with that turn's id (T30).
+    """
+
+    key: int
+    epoch: int
+    turn: int
+    turn_id: str
+    step: int
+    execution: int
+    previous_head: Place | None
+    head: Place | None
+    head_id: str | None
+    branches: int
+    executions: int
+    inputs: Mapping[str, Any]
+    client: Mapping[str, Any]
+    messages: tuple[Message, ...]
+    call_id: str | None
+    seq: int
+    log: tuple[LogEntry, ...]
+    before: tuple[tuple[str, tuple[LogEntry, ...]], ...] = ()
+    resumed: bool = False
+    asking: int = 0
+    worked: Instant = 0
+    forks: bool = False
+    answer: Message | None = None
+    delivered: tuple[Message, ...] = ()
+    new_from: int = 0
+    usage: Usage = field(default_factory=Usage)
+    previous_ended_at: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """The request was made before, or asks for nothing: that turn answers, nothing runs (C19, C27)."""
+
+    turn_id: str
+    after_seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """The request waits as turn `turn_id`; `started` is the first of the queue, when that could start (C21).
+
+    `replayed`: it waited already (C19). `stopping` names the running turn that was asked to stop for it (C25).
+    """
+
+    turn_id: str
+    after_seq: int
+    started: Claimed | None = None
+    replayed: bool = False
+    stopping: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """`requested`: a live turn was asked; `ended`: a dead or paused turn was closed here; else there was nothing.
+
+    `drained` are the turn ids taken out of the queue.
+    """
+
+    turn_id: str | None
+    requested: bool = False
+    ended: bool = False
+    drained: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """`seq` is the number of the last entry, `stop_turn` the turn somebody asked to stop (T23), `started` the queued
+    turn that began when this one ended.
+    """
+
+    seq: int
+    stop_turn: str | None
+    started: Claimed | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """Where the head stands; `moved` is false when it stood there already. `after_seq` is what the log had before."""
+
+    head_id: str
+    moved: bool
+    after_seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """`taken` is false for a late result, which is ignored (C20)."""
+
+    turn_id: str
+    taken: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """Where the path ends after it; `written` are the new nodes, copies and completed results included.
+
+    `forks`, `seq` and `log` are as in `Claimed`.
+    """
+
+    head: Place | None
+    head_id: str | None
+    written: tuple[Message, ...]
+    branches: int
+    forks: bool
+    seq: int
+    log: tuple[LogEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The agent's state and the changes of its configuration in force on a path; `last` numbers the newest version."""
+
+    state: Any
+    agent: dict[str, Any]
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class PathEntry:
+    """A message on the active path with the number of the turn that wrote it; a copy names its original (X18)."""
+
+    message: Message
+    turn: int
+    place: Place
+    copied_from: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    """The session's row as a reader sees it; `running_turn` is the id of the turn that claims it, dead or alive."""
+
+    key: int
+    id: str
+    agent: str
+    name: str | None
+    environment: str
+    created_at: Instant
+    updated_at: Instant
+    head: Place | None
+    seq: int
+    epoch: int
+    running_turn: str | None
+    owner: str | None
+    lease_until: Instant | None
+    turns: int
+    steps: int
+    ended_at: Instant | None
+    outcome: str | None
+    queued: int = 0
+    pending: PendingQuestion | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PendingQuestion:
+    """What the active path waits for, and until when at most."""
+
+    turn_id: str
+    call_id: str
+    questions: tuple[Question, ...]
+    expires_at: Instant | None
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """One step with its turn, all a `TurnResult` needs. `answer` is the text the user saw, null when there was none.
+
+    `done_seq` is the number of the turn's last `done` so far; only `Store.step` looks it up.
+    """
+
+    number: int
+    turn: int
+    turn_id: str
+    turn_state: str
+    state: str
+    opened_at: Instant
+    completed_at: Instant | None
+    first_token_ms: int | None
+    user_message_id: str | None
+    answer: str | None
+    usage: Usage
+    limit: str | None
+    error: dict[str, Any] | None
+    done_seq: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRecord:
+    """A node of the tree as `tree` returns it."""
+
+    message: Message
+    parent_id: str | None
+    copied_from: str | None
+    turn_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """`compactions` are what `context.replaced` told of the session's own tree, in order, with `summary_id` (X21)."""
+
+    head_id: str | None
+    nodes: tuple[NodeRecord, ...] = field(default=())
+    compactions: tuple[dict[str, Any], ...] = ()
+
+
+Record = dict[str, Any]
+"""A row by column."""
+
+
+@dataclass(frozen=True, slots=True)
+class TodoRecord:
+    """One version of an execution's todo list; `items` are `{content, status}`."""
+
+    turn: int
+    execution: int
+    number: int
+    items: Sequence[dict[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What a turn has planned so far. `begun`: it has made a main call, so that its planning is over."""
+
+    plan: str | None
+    begun: bool
+    todos: TodoRecord | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One execution; `parent_call_id` is the call of the parent's run that began it."""
+
+    number: int
+    agent: str
+    status: str
+    parent: int | None
+    parent_call_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRows:
+    """The rows of one turn by column. `log` has `seq, at, type, ref, data`, `messages` are those it recorded, by id."""
+
+    turn: Record
+    steps: Sequence[Record]
+    executions: Sequence[Record]
+    llm_calls: Sequence[Record]
+    tool_calls: Sequence[Record]
+    questions: Sequence[Record]
+    todo_lists: Sequence[Record]
+    log: Sequence[Record]
+    messages: dict[str, Any]

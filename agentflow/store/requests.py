@@ -1,0 +1,133 @@
+"""What the engine asks of the store: frozen values in. What it gets back is in `records`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agentflow.clock import Instant, NewId
+from agentflow.conversation.inbox import Input
+from agentflow.conversation.tree import Place
+from agentflow.events import LogEntry
+from agentflow.message import Message
+from agentflow.store.rows import Row
+
+Alive = Callable[[str, Instant, str], bool]
+"""`(owner, lease_until, turn_id) -> bool`: is the process that claimed this turn still running it (T27)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owning:
+    """Who claims, and what a turn that starts by it runs with.
+
+    `config` is `(hash, JSON text)` of the configuration in force (A7). `call_model` is the model of the first call,
+    recorded as requested in the same commit (T11), or null when something comes before it. `check_inputs` validates
+    the agent inputs of a request that starts or queues a turn; `planning`: the agent keeps todos (T32).
+    """
+
+    agent: str
+    config: tuple[str, str]
+    call_model: str | None
+    owner: str
+    lease_until: Instant
+    at: Instant
+    alive: Alive
+    new_id: NewId
+    check_inputs: Callable[[Mapping[str, Any]], dict[str, Any]]
+    planning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One request for a session (T4); pure apart from the rows it reads, so it can be run again.
+
+    `turn_id_given` is false when the id was minted here.
+    """
+
+    session_id: str
+    input: Input
+    turn_id: str
+    turn_id_given: bool
+    owning: Owning
+    environment: str = "production"
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """End a session's turn from outside: the running one, or the one that is paused on the active path (T23, T25).
+
+    With `turn_id` only that turn; `drain` empties the queue too (C24).
+    """
+
+    session_id: str
+    turn_id: str | None
+    drain: bool
+    at: Instant
+    alive: Alive
+    new_id: NewId
+
+
+@dataclass(frozen=True, slots=True)
+class MoveHead:
+    """Move a session's head to a message, which may be named by an alias (C2)."""
+
+    session_id: str
+    message_id: str
+    at: Instant
+    alive: Alive
+    new_id: NewId
+
+
+@dataclass(frozen=True, slots=True)
+class Settle:
+    """Give a call that was left open its result (C33). `tools` are the names of the worker tools, by agent."""
+
+    session_id: str
+    call_id: str
+    ok: bool
+    text: str
+    tools: Mapping[str, Collection[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class MergeView:
+    """Merge a worker's view of the conversation in a running turn (C33)."""
+
+    session_key: int
+    epoch: int
+    turn: int
+    execution: int
+    at: Instant
+    messages: Sequence[Message]
+    new_id: NewId
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """One commit of a running turn: rows, log entries, and where the path ends after it."""
+
+    session_key: int
+    epoch: int
+    turn: int
+    at: Instant
+    head: Place | None
+    executions: int
+    branches: int
+    rows: Sequence[Row]
+    log: Sequence[LogEntry]
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The last commit of a turn's step: `append` and the release of the session in one transaction (T10).
+
+    `state` is the turn's state and becomes the session's outcome. `erase` removes what `observability: false`
+    does not keep (R5). With `owning` the first entry of the queue starts in the same transaction, unless the
+    active path waits for an answer (C21); a runtime that closes gives none and leaves the queue as it is.
+    """
+
+    append: Append
+    state: str
+    erase: bool = False
+    owning: Callable[[], Owning] | None = None

@@ -1,0 +1,114 @@
+"""A turn whose process died before it called a model or a hook: its request is recorded, no more has happened (T30).
+
+It is not closed but begins again, before whatever came after it, as the first of a queue would. Its rows stay what
+they are: only who runs it and with which configuration is new. It gets this second chance once, so that a turn which
+takes its process down cannot keep a session from everybody else.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from agentflow import events
+from agentflow.conversation.tree import Place
+from agentflow.errors import InvalidInput
+from agentflow.message import Message
+from agentflow.store import rows
+from agentflow.store.reads.messages import CONTENT, ORIGINAL, message_at
+from agentflow.store.records import Claimed
+from agentflow.store.requests import Owning
+from agentflow.store.rows import message_of
+from agentflow.store.session.session_row import Work
+from agentflow.store.sql.transaction import Tx
+
+# Everything a turn leaves behind once it has begun: a model call, a hook, a step that resumed it, a second start.
+_BEGUN = (
+    "SELECT 1 FROM llm_call WHERE session_key = ? AND turn = ? LIMIT 1",
+    "SELECT 1 FROM hook_run WHERE session_key = ? AND turn = ? LIMIT 1",
+    "SELECT 1 FROM step WHERE session_key = ? AND turn = ? LIMIT 1 OFFSET 1",
+    f"SELECT 1 FROM event WHERE session_key = ? AND turn = ? AND type = '{events.TURN_STARTED}' LIMIT 1 OFFSET 1",
+)
+_TURN = (
+    "SELECT turn.id, turn.request, step.number, execution.number FROM turn "
+    "JOIN step ON step.session_key = turn.session_key AND step.turn = turn.number "
+    "JOIN execution ON execution.session_key = turn.session_key AND execution.turn = turn.number "
+    "WHERE turn.session_key = ? AND turn.number = ?"
+)
+_MESSAGES = (
+    f"SELECT m.depth, {CONTENT} FROM message m {ORIGINAL} "
+    "WHERE m.session_key = ? AND m.branch = ? AND m.execution = ? ORDER BY m.depth"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Unbegun:
+    """The turn that has the session, and what its claim recorded; `inputs` are checked anew."""
+
+    turn: int
+    turn_id: str
+    step: int
+    execution: int
+    inputs: dict[str, Any]
+    client: dict[str, Any]
+
+
+def unbegun(tx: Tx, work: Work, owning: Owning) -> Unbegun | None:
+    """The turn of a dead owner that may begin again; null when it has begun or its inputs are refused by now."""
+    if work.turn is None or any(tx.one(text, work.key, work.turn) is not None for text in _BEGUN):
+        return None
+    turn_id, request, step, execution = tx.one(_TURN, work.key, work.turn)
+    kept: dict[str, Any] = json.loads(request) if request is not None else {}
+    try:
+        inputs = owning.check_inputs(kept.get("inputs", {}))
+    except InvalidInput:
+        return None
+    return Unbegun(work.turn, turn_id, step, execution, inputs, kept.get("client", {}))
+
+
+def begin_again(tx: Tx, work: Work, owning: Owning, found: Unbegun) -> Claimed:
+    """Claim the turn for its new owner. Its first model call is left to the turn itself."""
+    config_hash, config_text = owning.config
+    work.rows.append(rows.InsertBlob(config_hash, config_text))
+    for table in ("turn", "execution"):
+        number = found.turn if table == "turn" else found.execution
+        tx.execute(
+            f"UPDATE {table} SET config_hash = ? WHERE session_key = ? AND number = ?", config_hash, work.key, number
+        )
+    work.tell(events.turn_started(found.turn_id, config_hash))
+    log = tuple(work.flush(tx, found.turn, owning.at))
+    work.epoch += 1
+    work.owner, work.lease_until, work.stop_turn = owning.owner, owning.lease_until, None
+    work.save(tx, owning.at)
+    recorded = tx.all(_MESSAGES, work.key, work.branch, found.execution)
+    messages = tuple(message_of(row[1:]) for row in recorded)
+    head_id = tx.one(
+        "SELECT id FROM message WHERE session_key = ? AND branch = ? AND depth = ?", work.key, work.branch, work.depth
+    )
+    return Claimed(
+        work.key, work.epoch, found.turn, found.turn_id, found.step, found.execution,
+        _before(tx, work, recorded[0][0]) if recorded else work.head, work.head,
+        None if head_id is None else head_id[0], work.branches, work.executions, found.inputs, found.client, messages,
+        None, work.seq, log, forks=not recorded and work.head is not None and not work.is_tip(tx),
+        answer=_answer_there(tx, work, messages, head_id),
+    )  # fmt: skip
+
+
+def _before(tx: Tx, work: Work, depth: int) -> Place | None:
+    """The place above a depth of the head's branch."""
+    branch = work.branch or 0
+    parent, fork_depth = tx.one(
+        "SELECT parent, fork_depth FROM branch WHERE session_key = ? AND number = ?", work.key, branch
+    )
+    if depth > fork_depth + 1:
+        return Place(branch, depth - 1)
+    return None if parent is None else Place(parent, fork_depth)
+
+
+def _answer_there(tx: Tx, work: Work, messages: tuple[Message, ...], head_id: Any) -> Message | None:
+    """The assistant message the path ends in, when there is nothing to answer (C13)."""
+    if not messages and head_id is None:
+        return None
+    last = messages[-1] if messages else message_at(tx, work.key, head_id[0])
+    return last if last.role == "assistant" and not last.tool_calls else None

@@ -1,0 +1,127 @@
+"""The writer: every waiting job in one transaction, answered after its one flush (group commit, R2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from agentflow.errors import StoreError
+from agentflow.store.sql.connection import Line
+from agentflow.store.sql.database import Database
+from agentflow.store.sql.job_thread import Job, JobThread
+from agentflow.store.sql.transaction import Tx
+
+T = TypeVar("T")
+_GROUP = 256  # jobs in one transaction at most
+_TRIES = 5  # of a transaction that meets a deadlock or a dead connection before its COMMIT
+
+
+class _Lost(Exception):
+    """The database ended the transaction on its own: what the group wrote so far is gone."""
+
+
+class Writer:
+    """A job that raises rolls back alone: then the group is run again with a savepoint for each job.
+
+    `on_commit` is called on the writer's thread after each COMMIT and before the answers, with the commit's number
+    from 1. When it raises, the writer is dead as if the process had been killed there: nobody hears of the commit,
+    and there is never another.
+    """
+
+    def __init__(self, database: Database, on_commit: Callable[[int], None] | None = None) -> None:
+        self._database = database
+        self._line = Line(database)
+        self._on_commit = on_commit
+        self._commits = 0
+        self._thread = JobThread("agentflow-writer", self._work, self._line.drop, limit=_GROUP)
+
+    async def run(self, call: Callable[[Tx], T], lock_key: int | str = 0) -> T:
+        """The job's result, durable. `call` may be run more than once: it is a function of its transaction only.
+
+        `lock_key` is the session whose rows it locks; processes that share a database lock sessions in one order.
+        """
+        return await self._thread.run(call, lock_key)
+
+    async def close(self) -> None:
+        await self._thread.close()
+
+    def _work(self, group: list[Job]) -> None:
+        group.sort(key=_lock_order)
+        with self._database.lock:
+            is_written = self._run_all(group) and self._commit(group)
+        if not is_written:
+            return
+        self._commits += 1
+        if self._on_commit is not None:
+            self._on_commit(self._commits)
+
+    def _run_all(self, group: list[Job]) -> bool:
+        """Open a transaction and run the jobs in it; whether there is anything to commit."""
+        for left in reversed(range(_TRIES)):
+            try:
+                if not self._run_together(group):
+                    self._run_apart(group)
+                break
+            except Exception as error:
+                again = left > 0 and self._line.may_try_again(error)
+                self._line.rollback()
+                if not again:
+                    self._fail(group, error)
+                    return False
+        if all(job.error is not None for job in group):
+            self._line.rollback()
+            return False
+        return True
+
+    def _run_together(self, group: list[Job]) -> bool:
+        """Run the jobs without savepoints, which is the rule; false when one was refused and nothing is left of it."""
+        tx = self._line.begin(self._database.begin_write)
+        for job in group:
+            if not self._succeeds(tx, job):
+                self._line.rollback()
+                return len(group) == 1
+        return True
+
+    def _run_apart(self, group: list[Job]) -> None:
+        """Run the jobs again, each in a savepoint of its own: a refused job rolls back alone."""
+        tx = self._line.begin(self._database.begin_write)
+        for job in group:
+            self._line.run("SAVEPOINT job")
+            if not self._succeeds(tx, job):
+                self._line.run("ROLLBACK TO SAVEPOINT job")
+            self._line.run("RELEASE SAVEPOINT job")
+
+    def _succeeds(self, tx: Tx, job: Job) -> bool:
+        """Run one job; a refusal is its answer, anything that ends the whole transaction is raised."""
+        job.value = job.error = None
+        try:
+            job.value = job.call(tx)
+        except Exception as error:
+            if self._line.may_try_again(error):
+                raise
+            if not self._line.is_open():
+                raise _Lost from error
+            job.error = self._database.wrap(error)
+        return job.error is None
+
+    def _commit(self, group: list[Job]) -> bool:
+        """A COMMIT that fails is never tried again: it may have happened."""
+        try:
+            self._line.run("COMMIT")
+        except Exception as error:
+            self._line.rollback()
+            self._fail(group, error)
+            return False
+        return True
+
+    def _fail(self, group: list[Job], error: Exception) -> None:
+        """Each job gets an error of its own; a job that had failed by itself keeps what it failed with."""
+        cause = error.__cause__ if isinstance(error, _Lost) and isinstance(error.__cause__, Exception) else error
+        for job in group:
+            if job.error is None:
+                job.value, job.error = None, StoreError(str(self._database.wrap(cause)))
+                job.error.__cause__ = cause
+
+
+def _lock_order(job: Job) -> tuple[bool, int | str]:
+    return isinstance(job.lock_key, str), job.lock_key

@@ -1,0 +1,180 @@
+"""A function's signature as the tool's JSON Schema, and a model's arguments as the function's own types (A6).
+
+pydantic is loaded on the first use: naming a flow, or calling one as a hook, does not need it.
+"""
+
+from __future__ import annotations
+
+import datetime
+import inspect
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired, get_args, get_origin, get_type_hints
+
+from agentflow.errors import InvalidConfig
+from agentflow.text import preview
+from agentflow.tools.flows.context import FlowContext
+from agentflow.tools.flows.docstrings import parameter_texts
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+JsonSchema = dict[str, Any]
+
+_NO_KEYWORD: Mapping[Any, str] = {
+    inspect.Parameter.POSITIONAL_ONLY: "can only be passed by position; remove the '/' before it",
+    inspect.Parameter.VAR_POSITIONAL: "takes any number of values; name the parameters, or take one list",
+    inspect.Parameter.VAR_KEYWORD: "takes any name; name the parameters, or take one dict",
+}
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The parameters a model sees (`FlowContext` is hidden), and the way from its arguments to the function's types."""
+
+    parameters: JsonSchema
+    adapter: TypeAdapter[dict[str, Any]]
+
+    def convert(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Arguments that match the schema, as models, enums, dates ...; raises `ValueError` with what does not fit."""
+        from pydantic import ValidationError
+
+        try:
+            return self.adapter.validate_python(arguments)
+        except ValidationError as error:
+            faults = error.errors(include_url=False, include_context=False, include_input=False)
+            raise ValueError("; ".join(_fault(fault["loc"], fault["msg"]) for fault in faults[:3])) from None
+
+
+def _fault(location: tuple[int | str, ...], message: str) -> str:
+    return f"{'.'.join(map(str, location))}: {preview(message)}"
+
+
+def context_parameter(function: Callable[..., Any], where: str) -> str | None:
+    """The name of the parameter annotated `FlowContext`; raises `InvalidConfig` when annotations cannot be read."""
+    hints = type_hints(function, where)
+    return next((name for name, hint in hints.items() if name != "return" and _is_context(hint)), None)
+
+
+def _is_context(hint: Any) -> bool:
+    return hint is FlowContext or FlowContext in get_args(hint)
+
+
+def type_hints(function: Callable[..., Any], where: str) -> dict[str, Any]:
+    """The annotations of a function, strings resolved; `FlowContext` is known even when imported for typing only."""
+    plain = inspect.unwrap(function)
+    try:
+        return get_type_hints(plain, {"FlowContext": FlowContext, **plain.__globals__}, include_extras=True)
+    except Exception as error:  # an annotation is code: it can fail in any way
+        raise InvalidConfig(f"{where}: an annotation cannot be read: {error}") from error
+
+
+def describe(function: Callable[..., Any], where: str) -> Signature:
+    """The signature of a function as a tool; `where` names it in errors.
+
+    Raises `InvalidConfig` for a parameter that has no type, that a model could not pass by name, or whose type
+    has no JSON Schema.
+    """
+    hints = type_hints(function, where)
+    parameters = {
+        name: parameter
+        for name, parameter in inspect.signature(function).parameters.items()
+        if not _is_context(hints.get(name))
+    }
+    for parameter in parameters.values():
+        _check(parameter, hints, where)
+    types_ = {name: _unfrozen(hints[name]) for name in parameters}
+    texts = parameter_texts(function.__doc__)
+    adapter = _adapter(parameters, types_, texts, where)
+    return Signature(_schema(adapter, parameters), adapter)
+
+
+def _check(parameter: inspect.Parameter, hints: Mapping[str, Any], where: str) -> None:
+    complaint = _NO_KEYWORD.get(parameter.kind)
+    if complaint is None and parameter.name not in hints:
+        complaint = "has no type; annotate it (`FlowContext` for the context)"
+    if complaint is None and type(parameter.default).__name__ == "FieldInfo":
+        complaint = "has a Field as its default; write Annotated[type, Field(...)] = default"
+    if complaint:
+        raise InvalidConfig(f"{where}: parameter '{parameter.name}' {complaint}")
+
+
+def _adapter(
+    parameters: Mapping[str, inspect.Parameter], hints: Mapping[str, Any], texts: Mapping[str, str], where: str
+) -> TypeAdapter[dict[str, Any]]:
+    from pydantic import TypeAdapter
+    from pydantic.errors import PydanticUserError
+
+    try:
+        return TypeAdapter(_typed_dict(parameters, hints, texts))
+    except PydanticUserError as error:
+        culprit = next((name for name in hints if not _describable(hints[name])), "?")
+        reason = str(error).splitlines()[0]
+        raise InvalidConfig(f"{where}: parameter '{culprit}' cannot be described to a model: {reason}") from error
+
+
+def _describable(hint: Any) -> bool:
+    from pydantic import TypeAdapter
+    from pydantic.errors import PydanticUserError
+
+    try:
+        TypeAdapter(hint).json_schema()
+    except PydanticUserError:
+        return False
+    return True
+
+
+def _typed_dict(parameters: Mapping[str, inspect.Parameter], hints: Mapping[str, Any], texts: Mapping[str, str]) -> Any:
+    """A TypedDict rather than a model: any parameter name is allowed, and defaults stay the function's own."""
+    import typing_extensions  # pydantic refuses the one of `typing` before Python 3.12
+    from pydantic import ConfigDict, Field
+
+    typed_dict: Any = typing_extensions.TypedDict  # its fields are known at run time only
+
+    fields: dict[str, Any] = {}
+    for name, parameter in parameters.items():
+        hint = Annotated[hints[name], Field(description=texts[name])] if name in texts else hints[name]
+        fields[name] = hint if parameter.default is parameter.empty else NotRequired[hint]
+    arguments = typed_dict("arguments", fields)
+    arguments.__pydantic_config__ = ConfigDict(extra="forbid")
+    return arguments
+
+
+def _schema(adapter: TypeAdapter[dict[str, Any]], parameters: Mapping[str, inspect.Parameter]) -> JsonSchema:
+    from pydantic.json_schema import GenerateJsonSchema
+
+    class Untitled(GenerateJsonSchema):
+        def field_title_should_be_set(self, schema: Any) -> bool:
+            """Titles only repeat the names, and every request would pay for them."""
+            return False
+
+    schema = adapter.json_schema(schema_generator=Untitled)
+    schema.pop("title", None)
+    schema.setdefault("properties", {})
+    for name, parameter in parameters.items():
+        if parameter.default is not parameter.empty:
+            _put_default(schema["properties"][name], parameter.default)
+    return schema
+
+
+def _put_default(schema: JsonSchema, default: Any) -> None:
+    from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+    try:
+        schema["default"] = to_jsonable_python(default)
+    except PydanticSerializationError:
+        return  # the function knows its default; the model need not
+
+
+def _unfrozen(hint: Any) -> Any:
+    """The real date classes of a hint that was read while a test held the clock still, which swaps them (T38)."""
+    if isinstance(hint, type) and hint.__module__.startswith("freezegun"):
+        return next(base for base in hint.__mro__ if base.__module__ == datetime.__name__)
+    arguments = get_args(hint)
+    real = tuple(_unfrozen(argument) for argument in arguments)
+    if all(a is b for a, b in zip(arguments, real, strict=True)):
+        return hint
+    return reduce(or_, real) if isinstance(hint, types.UnionType) else get_origin(hint)[real]

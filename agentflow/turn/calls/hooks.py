@@ -1,0 +1,169 @@
+"""Hooks: the author's flows at the points of a turn, each called in the order listed and recorded (T36, T37).
+
+What each point may return, beside null for nothing:
+
+    step_start   {context?, message?, vars?, block?}   text for this step, another user message, variables, a refusal
+    step_end     {continue?, answer?}                  a message that makes the step go on, or another answer
+    pre_model    {messages?}                           the request's messages, checked like our own
+    post_model   {text?}                               another text of the reply
+    pre_tool     {deny?, arguments?}                   a reason not to run the call, or other arguments
+    post_tool    {result?}                             another result text
+
+What a hook is told stands in `tools.hook_calls.GIVEN`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any
+
+from agentflow import clock, events
+from agentflow.clock import Instant
+from agentflow.conversation.history import checked_wire
+from agentflow.errors import AgentflowError
+from agentflow.live.interrupt import Interrupted
+from agentflow.store import rows
+from agentflow.text import preview, sanitise_json
+from agentflow.tools.hook_calls import Hook, HookFailed, call_hook
+from agentflow.turn.calls.flow_context import flow_context
+from agentflow.turn.run.execution import Execution
+from agentflow.turn.run.in_flight import milliseconds_since
+from agentflow.turn.run.step import Surroundings
+
+_ALLOWED: dict[str, dict[str, type]] = {
+    "step_start": {"context": str, "message": str, "vars": dict, "block": str},
+    "step_end": {"continue": str, "answer": str},
+    "pre_model": {"messages": list},
+    "post_model": {"text": str},
+    "pre_tool": {"deny": str, "arguments": dict},
+    "post_tool": {"result": str},
+}
+_NEVER_BLANK = ("message", "answer")  # a message without text is none (T7)
+_NOTHING_IF_BLANK = ("context", "continue")
+
+
+class HookError(AgentflowError):
+    """A hook failed the turn."""
+
+    code = "hook_failed"
+
+
+class Blocked(AgentflowError):
+    """A `step_start` hook refused the request; the sentence is the hook's."""
+
+    code = "blocked"
+
+
+class Hooks:
+    """The hooks of one execution."""
+
+    def __init__(self, turn: Surroundings, execution: Execution) -> None:
+        self._turn = turn
+        self._execution = execution
+        self._hooks = execution.agent.hooks
+
+    def has(self, point: str) -> bool:
+        return point in self._hooks
+
+    async def call(self, point: str, told: Mapping[str, Any]) -> dict[str, Any]:
+        """What the hooks of this point returned together; of one key the last hook's value counts, texts of `context`
+        add up and `vars` merge. A hook is told what the ones before it changed.
+
+        Raises `HookError` for a hook that fails, unless it is to be ignored.
+        """
+        said: dict[str, Any] = {}
+        for hook in self._hooks.get(point, ()):
+            changed = {name: said.get(name, value) for name, value in told.items()}
+            answer = await self._one(point, hook, changed, said.get("vars", {}))
+            if "context" in answer and "context" in said:
+                answer["context"] = f"{said['context']}\n\n{answer['context']}"
+            if "vars" in answer:
+                answer["vars"] = {**said.get("vars", {}), **answer["vars"]}
+            said |= answer
+            if "block" in said or "deny" in said:
+                break
+        return said
+
+    async def _one(
+        self, point: str, hook: Hook, told: Mapping[str, Any], variables: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """What one hook said. It gets a copy of what it is told: the turn's own data is not its to change."""
+        at, started, error = clock.instant(), asyncio.get_running_loop().time(), None
+        answer: dict[str, Any] = {}
+        told = deepcopy(dict(told))
+        context = flow_context(self._turn, self._execution, "", told)
+        context = replace(context, vars={**context.vars, **variables})
+        try:
+            with self._turn.interrupt.window():
+                answer = _understood(point, await call_hook(hook, point, context, told))
+        except HookFailed as failed:
+            error = str(failed)
+        except Interrupted:
+            self._record(point, hook, at, milliseconds_since(started), "failed", "the turn was interrupted")
+            raise
+        outcome = "failed" if error is not None else "changed" if answer else "ok"
+        self._record(point, hook, at, milliseconds_since(started), outcome, error)
+        if error is not None and not hook.ignore_errors:
+            raise HookError(
+                f"The {point} hook {hook.flow.name!r} ({hook.flow.where}) failed: {error}",
+                detail={"hook": hook.flow.name, "point": point},
+            )
+        return answer
+
+    def _record(self, point: str, hook: Hook, at: Instant, milliseconds: int, outcome: str, error: str | None) -> None:
+        execution = self._execution
+        error = None if error is None else preview(error, 500)
+        execution.stage(
+            rows.InsertHookRun(
+                execution.journal.step, execution.journal.next_hook(), execution.journal.turn, execution.number, point,
+                hook.flow.name, at, milliseconds, outcome, error,
+            )
+        )  # fmt: skip
+        told = {"point": point, "flow": hook.flow.name, "outcome": outcome, "duration_ms": milliseconds}
+        execution.tell(events.plain(events.HOOK_COMPLETED, told if error is None else {**told, "error": error}))
+
+
+def _understood(point: str, value: Any) -> dict[str, Any]:
+    if value is None:
+        return {}
+    allowed = _ALLOWED[point]
+    if not isinstance(value, Mapping):
+        raise HookFailed(
+            f"it returned {preview(repr(value), 80)}; null or a mapping with {', '.join(allowed)} is expected"
+        )
+    for key, item in value.items():
+        if key not in allowed:
+            raise HookFailed(f"it returned the key {key!r}; {point} knows {', '.join(allowed)}")
+        if item is not None and not isinstance(item, allowed[key]):
+            raise HookFailed(
+                f"it returned {preview(repr(item), 80)} for {key!r}; a {allowed[key].__name__} is expected"
+            )
+        if key in _NEVER_BLANK and isinstance(item, str) and not item.strip():
+            raise HookFailed(f"it returned a blank text for {key!r}")
+    understood = _plain(value)
+    if "messages" in understood:
+        understood["messages"] = _checked(understood["messages"])
+    return understood
+
+
+def _plain(value: Mapping[str, Any]) -> dict[str, Any]:
+    """What it returned without what says nothing, as JSON that can be stored and sent; `vars` stay what they are."""
+    given = {key: item for key, item in value.items() if item is not None}
+    given = {key: item for key, item in given.items() if key not in _NOTHING_IF_BLANK or item.strip()}
+    try:
+        json.dumps({key: item for key, item in given.items() if key != "vars"}, allow_nan=False)
+        plain: dict[str, Any] = sanitise_json(given)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise HookFailed(f"it returned what is no JSON: {error}") from error
+    return plain
+
+
+def _checked(messages: list[Any]) -> list[dict[str, Any]]:
+    try:
+        return checked_wire(messages)
+    except (AgentflowError, LookupError, TypeError, AttributeError) as error:
+        raise HookFailed(f"it returned messages that cannot be sent: {error}") from error

@@ -1,0 +1,49 @@
+"""Calls that are left open: questions, and calls of worker tools; their results come from outside (C20, C29, C33)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+
+from agentflow.clock import NewId
+from agentflow.conversation.repair import ASK_USER
+from agentflow.message import ToolCall
+from agentflow.models.assembly import RawCall, settle_calls
+from agentflow.tools.calls import Prepared
+from agentflow.tools.results import ToolResult, refused
+from agentflow.turn.run.execution import Execution
+from agentflow.turn.run.step import Surroundings
+
+_POLL_SECS = 0.25  # how often another process is asked whether it has settled the call
+
+
+def identified(execution: Execution, raw_calls: Sequence[RawCall], new_id: NewId) -> tuple[ToolCall, ...]:
+    """The calls of a reply, each under an id that no other call of this execution has (T14).
+
+    A call that is answered from outside gets an id of ours: providers that number their calls afresh in each reply
+    would have an answer that comes late meet another call.
+    """
+    earlier, current = execution.earlier.call_ids, execution.current.call_ids
+    taken = {raw.id for raw in raw_calls if raw.id and (raw.id in earlier or raw.id in current)}
+    answered_from_outside = {ASK_USER, *execution.agent.worker_tools}
+    taken |= {raw.id for raw in raw_calls if raw.id and raw.name in answered_from_outside}
+    return settle_calls(raw_calls, taken, new_id)
+
+
+async def settled(turn: Surroundings, execution: Execution, prepared: Prepared) -> ToolResult:
+    """The result of an open call once it is given, or an error result when its time is over."""
+    loop, seconds = asyncio.get_running_loop(), prepared.tool.timeout_secs
+    ends = loop.time() + seconds if seconds else None
+    while True:
+        turn.settled.clear()
+        found = await turn.store.settlement(execution.journal.session_key, execution.number, prepared.call.id)
+        if found is not None:
+            ok, text = found
+            return ToolResult(ok, text, error_code=None if ok else "tool_failed")
+        wait = _POLL_SECS if ends is None else min(_POLL_SECS, ends - loop.time())
+        if wait <= 0:
+            return refused(f"'{prepared.tool.name}' was not settled within {seconds:g} seconds", "timeout")
+        with suppress(TimeoutError):
+            async with asyncio.timeout(wait):
+                await turn.settled.wait()

@@ -1,0 +1,109 @@
+"""One model call, attempts included: streamed, told, timed, and given back whole or with what came of it (T12, T16)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from agentflow.errors import ModelError
+from agentflow.live.feed import Feed
+from agentflow.models.assembly import Assembler, Reply
+from agentflow.models.protocol import Model, ModelRequest, ReasoningDelta, TextDelta
+from agentflow.models.retry import retry_delay
+from agentflow.text import StreamSanitiser
+from agentflow.turn.run.in_flight import OpenStream
+
+CHECKPOINT_SECS = 2.0
+
+
+async def stream_reply(
+    model: Model,
+    request: ModelRequest,
+    stream: OpenStream,
+    feed: Feed,
+    turn_id: str,
+    checkpoint: Callable[[str], Awaitable[None]],
+    *,
+    timeout_secs: float,
+    retries: int,
+) -> Reply:
+    """The complete reply.
+
+    Retries rate limits and passing faults while nothing has been shown, honouring `Retry-After`. `checkpoint` is
+    given the text so far, at most every two seconds (T30). Raises the last `ModelError`; `stream` then holds what
+    was shown and reported.
+    """
+    while True:
+        stream.attempts += 1
+        stream.assembler = Assembler()
+        feed.open_stream(turn_id, request.call_id, stream.told)
+        try:
+            async with asyncio.timeout(timeout_secs or None):
+                await _read(model, request, stream, feed, checkpoint)
+            if stream.assembler.finish_reason is not None:
+                return stream.assembler.reply()
+            failure = ModelError("cut", "The model's stream ended before the reply was complete.")
+        except TimeoutError:
+            failure = ModelError("timeout", f"The model did not complete its reply within {timeout_secs:g} seconds.")
+        except ModelError as error:
+            failure = error
+        finally:
+            feed.close_stream(request.call_id)
+        shown = bool(stream.assembler.text or stream.assembler.reasoning)
+        delay = None if shown else retry_delay(failure, stream.attempts, retries)
+        if delay is None:
+            raise failure
+        await asyncio.sleep(delay)
+
+
+async def _read(
+    model: Model,
+    request: ModelRequest,
+    stream: OpenStream,
+    feed: Feed,
+    checkpoint: Callable[[str], Awaitable[None]],
+) -> None:
+    clock = asyncio.get_running_loop().time
+    due = clock() + CHECKPOINT_SECS
+    shown = {
+        kind: _Shown(stream, feed, kind, make) for kind, make in (("text", TextDelta), ("reasoning", ReasoningDelta))
+    }
+    texts, reasonings = shown["text"], shown["reasoning"]
+    deltas = model.stream(request)
+    try:
+        async for delta in deltas:
+            if type(delta) is TextDelta:
+                texts.show(texts.sanitiser.feed(delta.text))
+                if clock() >= due:
+                    await checkpoint(stream.assembler.text)
+                    due = clock() + CHECKPOINT_SECS
+            elif type(delta) is ReasoningDelta:
+                reasonings.show(reasonings.sanitiser.feed(delta.text))
+            else:
+                stream.assembler.feed(delta)
+    finally:
+        texts.show(texts.sanitiser.end())
+        reasonings.show(reasonings.sanitiser.end())
+        await deltas.aclose()
+
+
+class _Shown:
+    """The text or the reasoning of a stream on its way to whoever reads: sanitised, assembled, told."""
+
+    __slots__ = ("_feed", "_kind", "_make", "_offset", "_stream", "sanitiser")
+
+    def __init__(
+        self, stream: OpenStream, feed: Feed, kind: str, make: Callable[[str], TextDelta | ReasoningDelta]
+    ) -> None:
+        self.sanitiser = StreamSanitiser()
+        self._stream, self._feed, self._kind, self._make = stream, feed, kind, make
+        self._offset = 0
+
+    def show(self, text: str) -> None:
+        if not text:
+            return
+        if self._stream.first_token_ms is None:
+            self._stream.first_token_ms = self._stream.milliseconds()
+        self._stream.assembler.feed(self._make(text))
+        self._feed.delta(self._stream.call_id, self._offset, self._kind, text)
+        self._offset += len(text)

@@ -1,0 +1,1 @@
+"""The iteration: replace_history → making_room → loop → sub_agents; planner."""

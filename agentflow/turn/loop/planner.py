@@ -1,0 +1,154 @@
+"""The planning call before a turn's first iteration (T33).
+
+The planner reads what the agent would read and answers with a list of steps. Its text is the turn's plan: stored
+with the turn, given to the agent's model as text of the step (X4), its items the first todos. It may ask the user,
+which pauses the turn like any question (T22); the call that asks is a message of the conversation then.
+
+A planner that fails costs the turn its plan and nothing else: the call's own events say why, and the turn goes on.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+
+from agentflow.conversation.history import BuiltRequest, History, build_request
+from agentflow.conversation.questions import check_questions
+from agentflow.errors import ModelError
+from agentflow.message import Message, ToolCall
+from agentflow.models.assembly import Reply
+from agentflow.models.protocol import Model
+from agentflow.store import rows
+from agentflow.text import compact_json, preview
+from agentflow.tools.calls import Prepared
+from agentflow.tools.results import ToolResult, refused
+from agentflow.tools.todo_items import MAX_CONTENT, MAX_TODOS, Todo
+from agentflow.tools.tool import ASK_USER_TOOL, tool_schemas
+from agentflow.turn.calls import left_open
+from agentflow.turn.calls.side_call import SideCall, ask_aside
+from agentflow.turn.calls.tool_batch import ToolBatch
+from agentflow.turn.rules.decisions import Pause, RunTools
+from agentflow.turn.run.execution import Execution
+from agentflow.turn.run.step import Surroundings
+from agentflow.turn.run.todos import keep, restore
+
+PLANNER_PROMPT = """You plan; somebody else does the work. Read the conversation and write the plan for answering the \
+user's last message: a numbered list, one short step a line, in working order, nothing else. Plan only what the agent \
+described below can do with its tools. When one step is enough, write that one. When the plan depends on a decision \
+that only the user can make, call ask_user instead of writing a plan."""
+
+_ROUNDS = 3  # replies until a planner that writes no plan is given up
+_NOT_RUN = "Not run: while planning only one call of ask_user is possible."
+_ITEM = re.compile(r"\s*(?:[-*•]|\d+[.)])\s+(?:\[[ xX]?\]\s+)?(.*\S)\s*")
+_SCHEMAS = tool_schemas([ASK_USER_TOOL])
+_SCHEMAS_TEXT = compact_json(_SCHEMAS)
+
+_log = logging.getLogger("agentflow.turn")
+
+
+class Planner:
+    """Plans one turn of an execution."""
+
+    def __init__(self, turn: Surroundings, execution: Execution) -> None:
+        self._turn = turn
+        self._execution = execution
+
+    async def run(self) -> Pause | None:
+        """Have plan and todos of the turn ready for its next main call; a pause when the planner asks the user first.
+
+        A turn that has its plan, or made a main call without one, is not planned any more. Raises `Interrupted`.
+        """
+        agent = self._execution.agent
+        return None if agent.planner is None or self._execution.is_planned else await self._plan(agent.planner)
+
+    async def _plan(self, model: Model) -> Pause | None:
+        for _ in range(_ROUNDS):
+            try:
+                call_id, reply = await self._call(model)
+            except ModelError as error:
+                _log.warning("turn %s goes on without a plan: %s", self._turn.claimed.turn_id, error)
+                return None
+            if not reply.tool_calls:
+                if reply.text.strip() and reply.finish_reason != "length":
+                    adopt(self._execution, reply.text.strip())
+                return None
+            paused = self._answer_calls(call_id, reply, model)
+            if paused is not None:
+                return paused
+        _log.warning("turn %s goes on without a plan: its planner wrote none", self._turn.claimed.turn_id)
+        return None
+
+    async def _call(self, model: Model) -> tuple[str, Reply]:
+        call_id, prompt = self._turn.new_id(), self._prompt()
+        call = SideCall(call_id, "planner", model, self._request(prompt, model), prompt, _SCHEMAS, _SCHEMAS_TEXT)
+        return call_id, await ask_aside(self._turn, self._execution, call)
+
+    def _prompt(self) -> str:
+        tools = [f"- {tool.name}: {tool.description}" for tool in self._execution.agent.tools.values()]
+        sections = [PLANNER_PROMPT, "# The agent's tools\n" + "\n".join(tools)]
+        if self._execution.prompt.strip():
+            sections.append("# The agent's instructions\n" + self._execution.prompt)
+        return "\n\n".join(sections)
+
+    def _request(self, prompt: str, model: Model) -> BuiltRequest:
+        """The step as the agent reads it, with what this model gave of its own in it (T15)."""
+        execution, current = self._execution, History()
+        current.extend(execution.messages, model=model.name)
+        return build_request(prompt, execution.earlier, execution.step_texts, current, len(_SCHEMAS_TEXT))
+
+    def _answer_calls(self, call_id: str, reply: Reply, model: Model) -> Pause | None:
+        """Record a reply that calls tools: the first `ask_user` pauses the turn, all else gets an error result."""
+        calls = left_open.identified(self._execution, reply.tool_calls, self._turn.new_id)
+        provider = {"model": model.name, **reply.provider} if reply.provider else None
+        message = Message(call_id, "assistant", reply.text.strip() or None, calls, provider=provider)
+        self._execution.record(message)
+        batch = ToolBatch(self._execution, _plan(calls), _not_run, self._turn.new_id)
+        batch.stage(_plan(calls), calls, message.id)
+        if batch.asked is None:
+            self._execution.remember(message, *batch.results)
+            return None
+        checked = check_questions(batch.asked.arguments)
+        questions = checked if isinstance(checked, tuple) else ()
+        return Pause(batch.asked.call.id, questions, self._execution.number)
+
+
+async def take_back(turn: Surroundings, execution: Execution) -> None:
+    """Have back what the turn planned before its pause: the execution's todos, and for the main agent the plan."""
+    if execution.agent.config.planning is None:
+        return
+    claimed = turn.claimed
+    planned = await turn.store.planned(claimed.key, claimed.turn, execution.number)
+    if planned.todos is not None:
+        restore(execution, planned.todos.number, planned.todos.items)
+    if planned.plan is not None and execution.number == claimed.execution:
+        give(execution, planned.plan)
+    execution.is_planned = planned.begun or planned.plan is not None
+
+
+def _plan(calls: tuple[ToolCall, ...]) -> RunTools:
+    ask = next((call for call in calls if call.name == ASK_USER_TOOL.name), None)
+    return RunTools(ask=ask, refused=tuple((call, _NOT_RUN) for call in calls if call is not ask))
+
+
+async def _not_run(prepared: Prepared) -> ToolResult:
+    return refused(_NOT_RUN, "refused")
+
+
+def adopt(execution: Execution, plan: str) -> None:
+    """Stage the plan with its turn, give it to the step, and make its items the first todos."""
+    execution.stage(rows.PlanTurn(plan, execution.journal.turn))
+    give(execution, plan)
+    todos = plan_items(plan)
+    if todos:
+        keep(execution, todos, streamed=True)
+
+
+def give(execution: Execution, plan: str) -> None:
+    """Let the agent's model read the plan before the step's own messages (X4)."""
+    execution.step_texts.append(f"The plan for the current request, whose steps are your todo list:\n{plan}")
+
+
+def plan_items(plan: str) -> tuple[Todo, ...]:
+    """The lines of a plan that are items of a list, as pending todos; long ones are cut, so is a long list."""
+    items = [found.group(1) for line in plan.splitlines() if (found := _ITEM.fullmatch(line))]
+    return tuple(Todo(preview(item, MAX_CONTENT), "pending") for item in items[:MAX_TODOS])

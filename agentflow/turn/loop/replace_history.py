@@ -1,0 +1,92 @@
+"""`context.replace`: the history of an execution becomes another branch at the root (X18).
+
+What is kept is copied: a copy row names its original and stores nothing of it. The old messages stay in the tree and
+are no longer read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agentflow import events
+from agentflow.clock import NewId
+from agentflow.context.compaction import Cut, Reading
+from agentflow.context.summary import summary_message
+from agentflow.message import Message
+from agentflow.store import rows
+from agentflow.store.records import PathEntry
+from agentflow.turn.run.execution import Execution
+from agentflow.turn.run.todos import open_todos
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """The new history: a summary, if any, then these messages.
+
+    A recorded message is given as its entry on a path and becomes a copy, any other as itself. Those of `current`
+    belong to the running turn; `lean`: the ones before it are read lean (X1).
+    """
+
+    summary: str | None
+    earlier: Sequence[PathEntry | Message]
+    current: Sequence[PathEntry | Message]
+    lean: bool
+
+    @classmethod
+    def of_cut(cls, path: Sequence[PathEntry], reading: Reading, cut: Cut, summary: str | None) -> Replacement:
+        """What a cut keeps, each message where it was read."""
+        kept = {message.id for message in cut.kept}
+        earlier = [entry for entry in path[: reading.turn_from] if entry.message.id in kept]
+        current = [entry for entry in path[reading.turn_from :] if entry.message.id in kept]
+        return cls(summary, earlier, current, reading.lean)
+
+
+def replace_history(
+    execution: Execution, new: Replacement, held: str | None, new_id: NewId, *, tokens_before: int, tokens_after: int
+) -> None:
+    """Stage the new branch and let the execution go on there; the call `held` moves along (X19)."""
+    previous_head_id = execution.last_message_id
+    execution.path = None
+    execution.leave_path()
+    first: list[Message] = []
+    if new.summary is not None:
+        first.append(Message(new_id(), "user", summary_message(new.summary)))
+        execution.record(first[0])
+    earlier = [_record(execution, each, new_id) for each in new.earlier]
+    current = [_record(execution, each, new_id) for each in new.current]
+    execution.reread([*first, *earlier], current, is_lean=new.lean)
+    restate_todos(execution)
+    if held is not None:
+        branch, depth = execution.tip or (None, None)
+        execution.stage(rows.MoveLlmCall(branch, depth, held))
+    execution.tell(
+        events.context_replaced(
+            None if new.summary is None else new.summary.strip(),
+            first[0].id if first else None,
+            {
+                "kept": len(earlier) + len(current),
+                "copied": sum(isinstance(each, PathEntry) for each in (*new.earlier, *new.current)),
+                "tokens_before": tokens_before,
+                "tokens_after": tokens_after,
+                "head_id": execution.last_message_id,
+                "previous_head_id": previous_head_id,
+            },
+        )
+    )
+
+
+def _record(execution: Execution, given: PathEntry | Message, new_id: NewId) -> Message:
+    if isinstance(given, PathEntry):
+        return execution.record_copy(new_id(), given)
+    execution.record(given)
+    return given
+
+
+def restate_todos(execution: Execution) -> None:
+    """Say what is still open: the model may no longer read how it wrote its list (T32)."""
+    if execution.restated_todos in execution.step_texts:
+        execution.step_texts.remove(execution.restated_todos)
+    execution.restated_todos = open_todos(execution.todos)
+    if execution.restated_todos:
+        execution.step_texts.append(execution.restated_todos)

@@ -1,0 +1,199 @@
+"""Sub-agents: an agent's run inside another one's, for a piece of work or for the rest of the turn (T34, T35).
+
+A task's run knows only its prompt and comes back with a text. A run that the turn was handed to reads the user's
+message, may ask the user, and its answer is the turn's. Both have a history, limits and an interface of their own;
+their calls and usage count in the turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from agentflow import clock
+from agentflow.agents.loaded_agent import LoadedAgent
+from agentflow.config.inputs import check_inputs
+from agentflow.conversation.history import History
+from agentflow.conversation.repair import ASK_USER
+from agentflow.errors import AgentflowError, StaleOwner, StoreError
+from agentflow.live.interrupt import Interrupted
+from agentflow.message import ExecutionStatus, Message, ToolCall, text_of
+from agentflow.store import rows
+from agentflow.text import preview
+from agentflow.tools.results import ToolResult, refused
+from agentflow.turn.rules.decisions import AskLimit, Fail, Finish, Pause
+from agentflow.turn.run.ending import close_child
+from agentflow.turn.run.execution import Execution
+from agentflow.turn.run.limit_question import ask_about_limit
+from agentflow.turn.run.step import Surroundings
+
+Run = Callable[[Surroundings, Execution, str], Awaitable[Pause | AskLimit | Finish | Fail]]
+"""`(turn, execution, id of the first model call) -> what ended the run`."""
+
+_PARTIAL_CHARS = 2000
+
+_log = logging.getLogger("agentflow.turn")
+
+
+async def task(
+    turn: Surroundings, parent: Execution, call: ToolCall, arguments: Mapping[str, Any], run: Run
+) -> ToolResult:
+    """Run a sub-agent on a prompt; it cannot ask the user (T22)."""
+    prompt = Message(turn.new_id(), "user", str(arguments["prompt"]))
+    result = await _call(turn, parent, call, str(arguments["agent"]), prompt, None, run)
+    if isinstance(result, Pause):
+        raise RuntimeError("a task's sub-agent has no ask_user")
+    return result
+
+
+async def delegate(
+    turn: Surroundings, parent: Execution, call: ToolCall, arguments: Mapping[str, Any], run: Run
+) -> ToolResult | Pause:
+    """Hand the turn over: the sub-agent reads the user's message and, as text of this step, the parent's note."""
+    said = next((message for message in reversed(parent.messages) if message.role == "user"), None)
+    note = str(arguments["message"])
+    message = Message(turn.new_id(), "user", note if said is None else said.content)
+    return await _call(turn, parent, call, str(arguments["agent"]), message, None if said is None else note, run)
+
+
+async def _call(
+    turn: Surroundings, parent: Execution, call: ToolCall, name: str, message: Message, note: str | None, run: Run
+) -> ToolResult | Pause:
+    if (too_deep := _too_deep(parent)) is not None:
+        return too_deep
+    heard = parent.heard and note is not None
+    try:
+        agent = turn.load_agent(parent.agent.sub_agents[name])
+        child = _begin(turn, parent, call, agent if heard else _without_questions(agent), heard=heard)
+    except (StaleOwner, StoreError):
+        raise
+    except AgentflowError as error:
+        return refused(f"sub-agent '{name}' cannot run: {error.message}", error.code)
+    if note is not None:
+        child.step_texts.append(handed_over_with(note))
+    child.record(message)
+    child.remember(message)
+    call_id = turn.new_id()
+    child.request_call(call_id)
+    await child.commit()
+    return await finish_run(turn, child, lambda: run(turn, child, call_id))
+
+
+def _too_deep(parent: Execution) -> ToolResult | None:
+    """Each agent says how deep there may be sub-agents below it; the first that would be exceeded refuses (T35)."""
+    above: Execution | None = parent
+    while above is not None:
+        allowed = above.agent.config.settings.max_subagent_depth
+        if allowed and parent.depth + 1 - above.depth > allowed:
+            below = f"below '{above.agent.config.name}' sub-agents may be {allowed} deep (max_subagent_depth)"
+            return refused(f"{below}, this call would be deeper", "refused")
+        above = above.parent
+    return None
+
+
+def open_run(
+    turn: Surroundings, parent: Execution, agent: LoadedAgent, number: int, *, heard: bool = True
+) -> Execution:
+    """A run of `agent` below `parent`, nothing staged. Raises `InvalidInput` for inputs it needs and nobody gave."""
+    journal = parent.journal
+    given = {name: value for name, value in turn.claimed.inputs.items() if name in agent.config.inputs}
+    prompt = agent.render_prompt(check_inputs(agent.config.inputs, given), parent.vars, {"id": journal.session_id})
+    child = Execution(journal, agent, number, History(), parent)
+    child.prompt, child.heard, child.vars = prompt, heard, parent.vars
+    child.known_blobs = set(parent.known_blobs)  # what another run has staged may never be written
+    child.begin(asyncio.get_running_loop().time(), (), None)
+    parent.children.append(child)
+    return child
+
+
+def _begin(turn: Surroundings, parent: Execution, call: ToolCall, agent: LoadedAgent, *, heard: bool) -> Execution:
+    journal = parent.journal
+    child = open_run(turn, parent, agent, journal.new_execution(), heard=heard)
+    child.stage(
+        rows.InsertBlob(agent.config.hash, agent.config_text),
+        rows.InsertExecution(
+            child.number, journal.turn, agent.config.name, agent.config.hash, ExecutionStatus.RUNNING,
+            clock.instant(), parent.number, call.id,
+        ),
+    )  # fmt: skip
+    return child
+
+
+def handed_over_with(note: str) -> str:
+    """The step text of a run that the turn was handed to."""
+    return f"The conversation was handed over to you with this note: {note}"
+
+
+def _without_questions(agent: LoadedAgent) -> LoadedAgent:
+    return agent.with_tools({name: tool for name, tool in agent.tools.items() if name != ASK_USER})
+
+
+async def finish_run(
+    turn: Surroundings, child: Execution, run: Callable[[], Awaitable[Pause | AskLimit | Finish | Fail]]
+) -> ToolResult | Pause:
+    """Run a begun sub-agent to its end and stage that end on its parent (T35).
+
+    An interruption leaves everything to the turn's own end, which closes what is open here too.
+    """
+    limit = child.agent.config.settings.turn_timeout_secs
+    try:
+        async with asyncio.timeout(limit or None):
+            ended = await run()
+    except Interrupted:
+        return refused("the turn was interrupted", "interrupted")
+    except (StaleOwner, StoreError):
+        raise
+    except TimeoutError:
+        return _failed(turn, child, f"it did not finish within turn_timeout_secs ({limit:g})")
+    except AgentflowError as error:
+        return _failed(turn, child, f"{error.message} ({error.code})")
+    except Exception as error:
+        _log.exception("the run of sub-agent %s failed inside agentflow", child.agent.config.name)
+        return _failed(turn, child, f"{type(error).__name__}: {error} (internal_error)")
+    if isinstance(ended, AskLimit) and child.heard:
+        ended = ask_about_limit(child, ended.limit, child.agent.config.settings, turn.new_id)
+    if isinstance(ended, Pause):
+        return ended
+    if isinstance(ended, Fail):
+        return _failed(turn, child, f"{ended.error.message} ({ended.error.code})")
+    if isinstance(ended, AskLimit):
+        return _failed(turn, child, f"it reached {ended.limit}")
+    return _answered(child, ended.limit)
+
+
+def _answered(child: Execution, limit: str | None) -> ToolResult:
+    last = child.messages[-1] if child.messages else None
+    answer = text_of(last.content).strip() if last is not None and last.role == "assistant" else ""
+    if not answer:
+        end_run(child, ExecutionStatus.ERROR)
+        return _refused(child, "answered nothing", "no_answer", _said(child))
+    end_run(child, ExecutionStatus.DONE)
+    notice = "" if limit is None or child.heard else f"\n[The sub-agent reached {limit}.]"
+    return ToolResult(True, answer + notice)
+
+
+def _failed(turn: Surroundings, child: Execution, reason: str) -> ToolResult:
+    """Close what the run left open; the parent reads the reason and a bounded part of what was done."""
+    said = _said(child)
+    shown = close_child(child, reason, turn.new_id)
+    end_run(child, ExecutionStatus.ERROR)
+    return _refused(child, f"failed: {reason}", "sub_agent_failed", [*said, *([shown] if shown else [])])
+
+
+def _said(child: Execution) -> list[str]:
+    texts = [text_of(message.content) for message in child.messages if message.role == "assistant"]
+    return [text for text in texts if text.strip()]
+
+
+def _refused(child: Execution, what: str, code: str, texts: Sequence[str]) -> ToolResult:
+    said, partial = f"sub-agent '{child.agent.config.name}' {what}", preview("\n".join(texts), _PARTIAL_CHARS)
+    return refused(said if not partial else f"{said}\nWhat it had said so far: {partial}", code)
+
+
+def end_run(child: Execution, status: ExecutionStatus) -> None:
+    """Stage the end of a run on its parent."""
+    child.ended(status)
+    if child.parent is not None:
+        child.parent.adopt(child)

@@ -1,0 +1,1 @@
+"""Pure: limits, decisions, and the machine. No await, no store."""

@@ -1,0 +1,152 @@
+"""The ways a step ends, staged on its execution: an answer, a question, a failure, an interruption (T8, T18, T24)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from agentflow import clock, events
+from agentflow.clock import SECOND, NewId
+from agentflow.conversation.questions import plain_text
+from agentflow.conversation.repair import ABORTED_BY_USER, INTERRUPTED, close
+from agentflow.errors import AgentflowError, ModelError
+from agentflow.live.interrupt import Reason
+from agentflow.message import ExecutionStatus, Message, TurnState, text_of
+from agentflow.store import rows
+from agentflow.text import compact_json
+from agentflow.turn.rules.decisions import Pause
+from agentflow.turn.run.execution import Execution
+from agentflow.turn.run.staged_answer import replace_answer, staged_answer
+from agentflow.turn_table import Trigger
+
+_INTERRUPTIONS = {
+    "stop": ("the user stopped the turn.", ABORTED_BY_USER),
+    "closing": ("the process running this turn was shut down.", INTERRUPTED),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a step ends. `answer` is what the user saw: the first characters of the text of message `answer_id`.
+
+    `question` is `{tool_call_id, questions, text}` of a pause.
+    """
+
+    trigger: Trigger
+    status: ExecutionStatus
+    answer_id: str | None = None
+    answer: str | None = None
+    limit: str | None = None
+    error: AgentflowError | None = None
+    question: dict[str, Any] | None = None
+
+
+def finish(execution: Execution, limit: str | None) -> Ending:
+    """The last message is the answer; a reply that said nothing leaves none (T12)."""
+    answer = execution.answer
+    if answer is None:
+        return Ending(Trigger.FINISH, ExecutionStatus.DONE, limit=limit)
+    return answered(answer, limit)
+
+
+def answered(message: Message, limit: str | None = None) -> Ending:
+    """The message is the answer; it may have been there before (C13)."""
+    return Ending(Trigger.FINISH, ExecutionStatus.DONE, message.id, text_of(message.content) or None, limit)
+
+
+def pause(execution: Execution, decision: Pause, expiry_secs: float) -> Ending:
+    """Store the questions at the place where the path stands now (T18); a sub-agent's pause everything (T22)."""
+    journal, at, call_id = execution.journal, clock.instant(), decision.call_id
+    asked = [question.as_dict() for question in decision.questions]
+    asking = execution.find(decision.execution)
+    if journal.head is None:
+        raise RuntimeError("a question needs a message that asks it")
+    asking.stage(
+        rows.InsertQuestion(
+            asking.number, call_id, journal.turn, "pending", compact_json(asked), at,
+            at + int(expiry_secs * SECOND) if expiry_secs else None, *journal.head,
+        )
+    )  # fmt: skip
+    asking.tell(events.ask_user(call_id, asked, asking.number))
+    while asking.parent is not None:
+        asking.ended(ExecutionStatus.PENDING_USER_INPUT)
+        asking.parent.adopt(asking)
+        asking = asking.parent
+    text = plain_text(decision.questions)
+    question = {"tool_call_id": call_id, "questions": asked, "text": text}
+    return Ending(Trigger.ASK, ExecutionStatus.PENDING_USER_INPUT, question=question)
+
+
+def fail(execution: Execution, error: AgentflowError, limit: str | None, new_id: NewId) -> Ending:
+    """Close what is open and keep what was shown as the answer (T12)."""
+    why = f"the turn failed ({error.code})."
+    answer_id, answer = _close(execution, error, why, None, new_id, always=False)
+    if (staged := staged_answer(execution)) is not None:
+        answer_id, answer = staged.id, text_of(staged.content)
+    return Ending(Trigger.FAIL, ExecutionStatus.ERROR, answer_id, answer, limit, error)
+
+
+def interrupt(execution: Execution, reason: Reason, new_id: NewId) -> Ending:
+    """Close what is open; a stop is no error and keeps its marker even without text (T24)."""
+    why, marker = _INTERRUPTIONS[reason]
+    error = AgentflowError(f"The call was given up: {why}")
+    staged = staged_answer(execution)
+    answer_id, answer = _close(execution, error, why, marker, new_id, always=reason == "stop" and staged is None)
+    if staged is not None:
+        answer_id, answer = staged.id, text_of(staged.content)
+        replace_answer(execution, f"{answer}\n{marker}")
+    return Ending(Trigger.STOP, ExecutionStatus.ABORTED, answer_id, answer)
+
+
+def close_child(child: Execution, reason: str, new_id: NewId) -> str | None:
+    """Close what a sub-agent's failed run left open, its own sub-agents included; what it was saying just then."""
+    _, shown = _close(child, AgentflowError(reason), f"the sub-agent failed: {reason}.", None, new_id, always=False)
+    return shown
+
+
+def _close(
+    execution: Execution, error: AgentflowError, why: str, marker: str | None, new_id: NewId, *, always: bool
+) -> tuple[str | None, str | None]:
+    stream, seen = execution.open_stream, ""
+    if execution.waiting_call is not None:
+        execution.call_given_up(execution.waiting_call, error)
+    if stream is not None:
+        seen = execution.reply_failed(error, "errored" if isinstance(error, ModelError) else "aborted")
+    for child in execution.children:
+        if child.status is ExecutionStatus.RUNNING:
+            _, shown = _close(child, error, why, marker, new_id, always=False)
+            seen = shown if child.heard and shown is not None else seen
+            child.ended(ExecutionStatus.ABORTED)
+            execution.adopt(child)
+    closing = close(tuple(execution.open_calls.values()), seen, why, marker=marker, always=always)
+    execution.close_calls(closing, new_id)
+    if closing.text is None:
+        return None, None
+    message_id = new_id() if stream is None else stream.call_id
+    execution.record(Message(message_id, "assistant", closing.text))
+    return message_id, closing.text[: closing.answer_chars] or None
+
+
+def stage(execution: Execution, ending: Ending, move: tuple[TurnState, TurnState]) -> None:
+    """Stage the final rows and the terminal events of the step (T10); `done` is the last of them."""
+    journal, at, (from_state, to_state) = execution.journal, clock.instant(), move
+    usage, error = journal.usage, None if ending.error is None else ending.error.as_dict()
+    paused = ending.trigger is Trigger.ASK
+    execution.ended(ending.status)
+    execution.stage(
+        rows.EndStep(
+            to_state, at, execution.first_token_ms, ending.answer_id, len(ending.answer or ""), journal.step
+        ),
+        rows.EndTurn(
+            to_state, None if paused else at, compact_json(error) if error else None, ending.limit, usage.input,
+            usage.output, usage.cache_read, usage.cache_write, None if usage.cost is None else str(usage.cost),
+            journal.turn, from_state,
+        ),
+    )  # fmt: skip
+    if error is not None:
+        execution.tell(events.error(error))
+    execution.tell(
+        events.plain(events.STEP_COMPLETED, {"order": journal.step, "state": to_state}),
+        events.plain(events.TURN_PAUSED, {}) if paused else events.turn_completed(to_state, usage, error),
+        events.done(journal.turn_id, ending.answer, to_state, journal.step, limit=ending.limit, failure=error),
+    )

@@ -1,0 +1,28 @@
+"""What everything that runs inside one step of a turn shares."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from agentflow.agents.loaded_agent import LoadedAgent
+from agentflow.clock import NewId
+from agentflow.live.interrupt import Interrupt
+from agentflow.store.protocol import Store
+from agentflow.store.records import Claimed
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The store, the request that opened the step, the one switch that ends it, and how sub-agents are loaded.
+
+    `settled` is set when a call that was left open may have its result.
+    """
+
+    store: Store
+    claimed: Claimed
+    interrupt: Interrupt
+    new_id: NewId
+    load_agent: Callable[[str], LoadedAgent]
+    settled: asyncio.Event = field(default_factory=asyncio.Event)

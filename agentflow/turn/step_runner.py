@@ -1,0 +1,212 @@
+"""The turn, performed: decide, record, perform, until it ends (T4-T12). The one place with effects.
+
+Every way to an end goes through `_end`, which writes the final state, the terminal events and the release of the
+session in one transaction (T10).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agentflow.agents.loaded_agent import LoadedAgent
+from agentflow.clock import SECOND, NewId
+from agentflow.config.agent_config import Settings
+from agentflow.conversation.history import History, lean
+from agentflow.errors import AgentflowError, StaleOwner, StoreError
+from agentflow.live.feed import Feed
+from agentflow.live.history_cache import HistoryCache, Remembered
+from agentflow.live.interrupt import Interrupt, Interrupted
+from agentflow.message import TurnState
+from agentflow.result import TurnResult
+from agentflow.store.protocol import Store
+from agentflow.store.records import Claimed
+from agentflow.store.requests import Owning
+from agentflow.turn import handed_over, step_hooks
+from agentflow.turn.loop.loop import Ended
+from agentflow.turn.loop.making_room import Room
+from agentflow.turn.loop.planner import Planner
+from agentflow.turn.rules.decisions import AskLimit, Fail, Finish, Pause, limit_reached
+from agentflow.turn.rules.machine import LiveTurn
+from agentflow.turn.run import ending, limit_question
+from agentflow.turn.run.ending import Ending
+from agentflow.turn.run.execution import Execution
+from agentflow.turn.run.journal import Journal
+from agentflow.turn.run.step import Surroundings
+from agentflow.turn.starting_history import StartingHistory
+from agentflow.turn.worker.worker_loop import loop_of
+
+_log = logging.getLogger("agentflow.turn")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A turn's result, and the queued turn that began in the transaction that ended it (C21)."""
+
+    result: TurnResult
+    started: Claimed | None
+
+
+class InternalError(AgentflowError):
+    """A fault of agentflow itself; the log has the traceback."""
+
+    code = "internal_error"
+
+
+class TurnRunner:
+    """Runs one claimed step of a turn to its end, in a task of its own."""
+
+    def __init__(
+        self, store: Store, cache: HistoryCache, feed: Feed, agent: LoadedAgent, claimed: Claimed, session_id: str,
+        new_id: NewId, next_owning: Callable[[], Callable[[], Owning] | None], load_agent: Callable[[str], LoadedAgent],
+    ) -> None:  # fmt: skip
+        self.interrupt = Interrupt()
+        self.turn_id = claimed.turn_id
+        self._store = store
+        self._cache = cache
+        self._agent = agent
+        self._claimed = claimed
+        self._new_id = new_id
+        self._next_owning = next_owning
+        self._surroundings = Surroundings(store, claimed, self.interrupt, new_id, load_agent)
+        self.settled = self._surroundings.settled
+        self._journal = Journal(store, feed, session_id, claimed, self.interrupt)
+        self._live = LiveTurn(claimed.turn_id, TurnState.RUNNING)
+
+    @property
+    def settings(self) -> Settings:
+        return self._agent.config.settings
+
+    async def run(self) -> Outcome:
+        """Run to the end of this step.
+
+        Raises `StaleOwner` when another process took the session, `StoreError` when the database is away: then
+        nothing more is written, and the next request repairs what is left.
+        """
+        loop = asyncio.get_running_loop()
+        alarm = None
+        if self.settings.turn_timeout_secs:
+            left = self.settings.turn_timeout_secs - self._claimed.worked / SECOND
+            alarm = loop.call_later(max(left, 0), self.interrupt.request, "timeout")
+        try:
+            execution, how = await self._prepared(loop.time())
+            execution.waiting_call = None if how else self._claimed.call_id
+            return await self._end(execution, how or await self._work(execution))
+        finally:
+            if alarm is not None:
+                alarm.cancel()
+            self._live.leave()
+
+    # -- the history this step starts from -------------------------------------------------------------------------
+
+    async def _prepared(self, started: float) -> tuple[Execution, Ending | None]:
+        """The execution; with a history that cannot be read the turn fails, and the session goes on."""
+        try:
+            return await StartingHistory(self._surroundings, self._journal, self._cache, self._agent).execution(
+                started
+            ), None
+        except (StaleOwner, StoreError):
+            raise
+        except Exception as error:
+            _log.exception("the history of turn %s cannot be read", self.turn_id)
+            execution = Execution(self._journal, self._agent, self._claimed.execution, History())
+            execution.begin(started, (), self._claimed.head_id)
+            execution.waiting_call = self._claimed.call_id
+            return execution, ending.fail(execution, _internal(error), None, self._new_id)
+
+    # -- the loop --------------------------------------------------------------------------------------------------
+
+    async def _work(self, execution: Execution) -> Ending:
+        try:
+            if self._claimed.answer is not None and self._agent.worker is None:
+                return ending.answered(self._claimed.answer)
+            if self._claimed.answer is None:
+                await step_hooks.start(self._surroundings, execution)
+            session = {"id": self._journal.session_id}
+            execution.prompt = self._agent.render_prompt(self._claimed.inputs, execution.vars, session)
+            if self._claimed.resumed and self._claimed.asking != self._claimed.execution:
+                ended: Ended | None
+                loop, ended = await handed_over.go_on(self._surroundings, execution)
+            else:
+                loop = loop_of(self._surroundings, execution)
+                ended = await loop.begin()
+            if ended is None and self._claimed.answer is not None:
+                return ending.answered(self._claimed.answer)
+            if ended is None:
+                await Room(self._surroundings, execution).start()
+                planner = Planner(self._surroundings, execution)
+                if (paused := await planner.run()) is not None:
+                    return self._ending(execution, paused)
+                ended = await loop.run(await self._first_call(execution), limit_question.refused_limit(self._claimed))
+            while isinstance(ended, Finish) and (text := await step_hooks.end(self._surroundings, execution, ended)):
+                ended = await loop.run(await step_hooks.go_on(self._surroundings, execution, text))
+            return self._ending(execution, await loop.finish(ended))
+        except Interrupted as interrupted:
+            if interrupted.reason != "timeout":
+                return ending.interrupt(execution, interrupted.reason, self._new_id)
+            name = "turn_timeout_secs"
+            return ending.fail(execution, limit_reached(name, self.settings.turn_timeout_secs), name, self._new_id)
+        except (StaleOwner, StoreError):
+            raise
+        except AgentflowError as error:
+            return ending.fail(execution, error, None, self._new_id)
+        except Exception as error:
+            _log.exception("turn %s failed inside agentflow", self.turn_id)
+            return ending.fail(execution, _internal(error), None, self._new_id)
+
+    async def _first_call(self, execution: Execution) -> str:
+        """The first model call, recorded as requested by the claim, or now when something came before it (T11)."""
+        if self._claimed.call_id is not None:
+            return self._claimed.call_id
+        call_id = self._new_id()
+        execution.request_call(call_id)
+        await execution.commit()
+        return call_id
+
+    def _ending(self, execution: Execution, decision: Ended) -> Ending:
+        match decision:
+            case Finish():
+                return ending.finish(execution, decision.limit)
+            case Fail():
+                return ending.fail(execution, decision.error, decision.limit, self._new_id)
+            case Pause():
+                return ending.pause(execution, decision, self.settings.ask_user_expiry_secs)
+            case AskLimit():
+                asked = limit_question.ask_about_limit(execution, decision.limit, self.settings, self._new_id)
+                return ending.pause(execution, asked, self.settings.ask_user_expiry_secs)
+
+    # -- the end ---------------------------------------------------------------------------------------------------
+
+    async def _end(self, execution: Execution, how: Ending) -> Outcome:
+        journal = self._journal
+        _, to_state = move = self._live.target(how.trigger)
+        ending.stage(execution, how, move)
+        erase = not self.settings.observability and to_state != TurnState.PAUSED_ASK_USER
+        started = await execution.end(to_state, erase=erase, owning=self._next_owning())
+        self._live.fire(how.trigger)
+        self._agent.logger.info("turn %s of session %s is %s", self.turn_id, journal.session_id, to_state)
+        self._remember(execution)
+        result = TurnResult(
+            journal.session_id, self.turn_id, journal.step, str(to_state), how.answer, journal.usage, how.question,
+            how.limit, None if how.error is None else how.error.as_dict(), self._agent.model.scripted,
+        )  # fmt: skip
+        return Outcome(result, started)
+
+    def _remember(self, execution: Execution) -> None:
+        """Keep the history for the next turn; what did not run through in one step is read again from the store."""
+        journal = self._journal
+        if self._live.state != TurnState.DONE or not self.settings.observability or self._claimed.resumed:
+            self._cache.forget(journal.session_id)
+            return
+        history, is_lean = execution.earlier, self.settings.lean_history
+        history.extend(lean(execution.messages) if is_lean else execution.messages)
+        blobs = frozenset(execution.known_blobs)
+        self._cache.put(
+            journal.session_id, Remembered(journal.session_key, journal.head, is_lean, history, blobs, execution.report)
+        )
+
+
+def _internal(error: Exception) -> InternalError:
+    return InternalError(f"agentflow failed: {type(error).__name__}: {error}")

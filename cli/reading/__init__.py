@@ -1,0 +1,1 @@
+"""The commands that read what happened in a session."""

@@ -1,0 +1,29 @@
+"""`agentflow trace`: what a turn did, as an indented list with times."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..engine import engine_options, with_runtime
+from ..terminal.output import Output
+from .waterfall import waterfall
+
+
+@click.command("trace", short_help="Show what a turn did, in order.")
+@click.argument("session")
+@click.option("--turn", metavar="N", type=click.IntRange(min=1), help="Number of the turn.  [default: the newest]")
+@click.option("--json", "as_json", is_flag=True, help="Print the trace as one JSON object.")
+@engine_options
+@click.pass_obj
+def command(output: Output, session: str, turn: int | None, as_json: bool, project: Path, db: str | None) -> None:
+    """Show a turn of SESSION as an indented list with times.
+
+    It has model calls with tokens and cost, tools, hooks, sub-agents, questions, compactions, plan and todos.
+    """
+    found = with_runtime(project, db, lambda runtime: runtime.trace(session, turn))
+    if as_json:
+        output.json(found, indent=2)
+    else:
+        output.write("".join(f"{line}\n" for line in waterfall(found)))

@@ -1,0 +1,13 @@
+"""`agentflow sessions`: the stored conversations."""
+
+from ..lazy import LazyGroup
+
+COMMANDS = {
+    "ls": ".sessions.ls",
+    "show": ".sessions.show",
+    "tree": ".sessions.tree",
+    "checkout": ".sessions.checkout",
+    "rm": ".sessions.rm",
+}
+
+command = LazyGroup("sessions", table=COMMANDS, help="List, read, branch and delete stored conversations.")

@@ -1,0 +1,54 @@
+"""`agentflow sessions show`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..engine import engine_options, with_runtime
+from ..terminal.output import Output
+
+_RESULT_CHARS = 500
+
+
+@click.command("show", short_help="Print a session's transcript.")
+@click.argument("session")
+@click.option("--json", "as_json", is_flag=True, help="Print the session as one JSON object.")
+@engine_options
+@click.pass_obj
+def command(output: Output, session: str, as_json: bool, project: Path, db: str | None) -> None:
+    """Print the transcript of SESSION: the path of messages that the model reads."""
+    found = with_runtime(project, db, lambda runtime: runtime.session(session))
+    if as_json:
+        output.json(found, indent=2)
+    else:
+        output.write("\n".join(transcript(found["messages"])))
+
+
+def transcript(messages: list[dict[str, Any]]) -> Iterator[str]:
+    """One block of text for each message that is meant to be seen, ended by a line end."""
+    for message in messages:
+        if not message.get("hidden"):
+            yield "".join(f"{line}\n" for line in _lines(message))
+
+
+def _lines(message: dict[str, Any]) -> Iterator[str]:
+    text = _text(message["content"])
+    if message["role"] == "tool":
+        shortened = text if len(text) <= _RESULT_CHARS else f"{text[:_RESULT_CHARS]}…"
+        yield f"  {message.get('name', 'tool')} = {shortened}"
+        return
+    if text:
+        yield f"{message['role']}: {text}"
+    for call in message.get("tool_calls", ()):
+        yield f"  {call['name']}({call['arguments']})"
+
+
+def _text(content: str | list[dict[str, Any]] | None) -> str:
+    """A message's text; a part that has none is named by its type."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    return "\n".join(part.get("text") or f"[{part['type']}]" for part in content)

@@ -1,0 +1,1 @@
+"""The commands that run a turn, answer its questions or stop it; follow shows what happens."""

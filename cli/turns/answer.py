@@ -1,0 +1,79 @@
+"""`agentflow answer`: the answer to a pending question, and the rest of its turn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..engine import engine_options, place, with_runtime
+from ..terminal.output import Output
+from ..terminal.stdin import one_text, turn_text
+from ..terminal.views import Answer, view_of
+
+if TYPE_CHECKING:
+    from agentflow import Runtime
+
+Choices = dict[str, list[str]]
+
+
+@click.command("answer", short_help="Answer a session's pending question.")
+@click.argument("session")
+@click.argument("text", metavar="[TEXT]", nargs=-1, callback=one_text)
+@click.option("--choice", "choices", metavar="HEADER=LABEL", multiple=True, help="An answer by header; repeatable.")
+@click.option("--json", "form", flag_value="json", help="Print the result as one JSON object.")
+@click.option("--jsonl", "form", flag_value="jsonl", help="Print the events as JSON lines, the result last.")
+@engine_options
+@click.pass_obj
+def command(
+    output: Output,
+    session: str,
+    text: str | None,
+    choices: tuple[str, ...],
+    form: str | None,
+    project: Path,
+    db: str | None,
+) -> int:
+    """Answer the question SESSION waits for, and run its turn on.
+
+    TEXT, or standard input, answers the first question that no --choice answers.
+    """
+    said = text if choices else turn_text(text)
+    if not choices and not said:
+        raise click.UsageError("there is no answer: give --choice HEADER=LABEL, TEXT, or pipe it into standard input")
+    picked, view, where = _by_header(choices), view_of(form, output), place(project, db)
+    return with_runtime(project, db, lambda runtime: _answer(runtime, session, picked, said, view, where))
+
+
+async def _answer(
+    runtime: Runtime, session: str, choices: Choices, text: str | None, view: Answer, where: tuple[str, ...]
+) -> int:
+    from .follow import Hints, follow_turn
+
+    status = await runtime.status(session)
+    hints = Hints(["agentflow", "run", status["agent_id"], "-s", session, *where], where)
+    if not choices:
+        return await follow_turn(runtime, await runtime.answer(session, text=text), view, hints)
+    answers: dict[str, Any] = dict(choices)
+    if text:
+        answers[_first_left(status["questions"] or [], choices)] = text
+    receipt = await runtime.answer(session, tool_call_id=status["tool_call_id"], answers=answers)
+    return await follow_turn(runtime, receipt, view, hints)
+
+
+def _by_header(given: tuple[str, ...]) -> Choices:
+    choices: Choices = {}
+    for choice in given:
+        header, equals, label = choice.partition("=")
+        if not header or not equals:
+            raise click.UsageError(f"--choice {choice!r} is not HEADER=LABEL")
+        choices.setdefault(header, []).append(label)
+    return choices
+
+
+def _first_left(questions: list[dict[str, Any]], choices: Choices) -> str:
+    for question in questions:
+        if question["header"] not in choices:
+            return str(question["header"])
+    raise click.UsageError("every question has its --choice already: leave out TEXT")

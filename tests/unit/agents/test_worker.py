@@ -1,0 +1,151 @@
+"""Workers in Python and on HTTP, over loopback (C31, C34)."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import pytest
+
+from agentflow.agents import worker
+from agentflow.agents.worker import HttpWorker, PythonWorker, WorkerFailed, pause_after
+
+REQUEST = {"session_id": "s-1", "trigger": {"type": "session.start"}}
+
+
+class Service:
+    """Answers with the next `(status, body)`; keeps what it was sent."""
+
+    def __init__(self) -> None:
+        self.answers: list[tuple[int, bytes]] = []
+        self.seen: list[tuple[dict[str, str], bytes]] = []
+        service = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                service.seen.append((dict(self.headers), body))
+                status, answer = service.answers.pop(0)
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+            def log_message(self, *_: Any) -> None:
+                """Nothing on standard error."""
+
+        self._server = HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}/decide"
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
+        self._thread.start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+@pytest.fixture
+def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
+    monkeypatch.setattr(worker, "MAX_PAUSE_SECS", 0.001)
+    started = Service()
+    yield started
+    started.close()
+
+
+def test_a_request_is_signed_json_by_post(service: Service) -> None:
+    service.answers = [(200, b'{"actions": []}')]
+    assert asyncio.run(HttpWorker(service.url, "hush").decide(REQUEST)) == {"actions": []}
+    headers, body = service.seen[0]
+    assert json.loads(body) == {**REQUEST, "attempts": 1}
+    assert headers["Content-Type"] == "application/json"
+    expected = hmac.new(b"hush", body, hashlib.sha256).hexdigest()
+    assert headers["X-Agentflow-Signature"] == f"sha256={expected}"
+
+
+def test_without_a_secret_nothing_is_signed(service: Service) -> None:
+    service.answers = [(200, b"{}")]
+    asyncio.run(HttpWorker(service.url).decide(REQUEST))
+    assert "X-Agentflow-Signature" not in service.seen[0][0]
+
+
+def test_passing_failures_are_tried_again_and_the_attempts_counted(service: Service) -> None:
+    service.answers = [(503, b""), (429, b""), (200, b"{}")]
+    assert asyncio.run(HttpWorker(service.url).decide(REQUEST)) == {}
+    assert [json.loads(body)["attempts"] for _, body in service.seen] == [1, 2, 3]
+
+
+def test_after_ten_attempts_the_worker_has_failed(service: Service) -> None:
+    service.answers = [(500, b"")] * 11
+    with pytest.raises(WorkerFailed, match=r"failed 10 times, at last: status 500"):
+        asyncio.run(HttpWorker(service.url).decide(REQUEST))
+    assert len(service.answers) == 1
+
+
+@pytest.mark.parametrize("answer", [(400, b"no"), (401, b""), (302, b""), (200, b"not json")])
+def test_what_does_not_pass_is_not_tried_again(service: Service, answer: tuple[int, bytes]) -> None:
+    service.answers = [answer]
+    with pytest.raises(WorkerFailed):
+        asyncio.run(HttpWorker(service.url).decide(REQUEST))
+    assert len(service.seen) == 1
+
+
+def test_nobody_there_is_a_passing_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "MAX_PAUSE_SECS", 0.001)
+    gone = Service()
+    gone.close()
+    with pytest.raises(WorkerFailed, match="failed 10 times"):
+        asyncio.run(HttpWorker(gone.url).decide(REQUEST))
+
+
+def test_an_attempt_has_a_time_limit(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "ATTEMPT_SECS", 0.0)
+    monkeypatch.setattr(worker, "ATTEMPTS", 2)
+    service.answers = [(200, b"{}")] * 2
+    with pytest.raises(WorkerFailed, match="no answer within"):
+        asyncio.run(HttpWorker(service.url).decide(REQUEST))
+
+
+def test_the_pauses_double_and_stay_below_thirty_seconds() -> None:
+    assert [pause_after(attempt) for attempt in (1, 2, 3, 4, 5, 9)] == [2, 4, 8, 16, 30, 30]
+
+
+def test_the_secret_is_not_shown() -> None:
+    assert "hush" not in repr(HttpWorker("http://x", "hush"))
+
+
+def test_a_function_gets_a_copy_and_its_answer_is_one() -> None:
+    def decide(request: dict[str, Any]) -> Any:
+        request["trigger"]["type"] = "changed"
+        return request
+
+    answer = asyncio.run(PythonWorker("w:decide", decide).decide(REQUEST))
+    assert answer["trigger"]["type"] == "changed"
+    assert REQUEST["trigger"] == {"type": "session.start"}
+
+
+def test_a_function_may_be_async_and_return_nothing() -> None:
+    async def decide(request: dict[str, Any]) -> None:
+        await asyncio.sleep(0)
+
+    assert asyncio.run(PythonWorker("w:decide", decide).decide(REQUEST)) == {}
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), SystemExit(3), KeyboardInterrupt()])
+def test_whatever_a_function_raises_is_a_failed_worker(error: BaseException) -> None:
+    def decide(request: dict[str, Any]) -> None:
+        raise error
+
+    with pytest.raises(WorkerFailed, match=type(error).__name__):
+        asyncio.run(PythonWorker("w:decide", decide).decide(REQUEST))
+
+
+def test_an_answer_that_is_not_json_is_refused() -> None:
+    with pytest.raises(WorkerFailed, match="not JSON"):
+        asyncio.run(PythonWorker("w:decide", lambda request: {"x": object()}).decide(REQUEST))

@@ -1,0 +1,39 @@
+"""Standard output carries the result only and outlives whatever happens to its other end (B77)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cli.terminal.output import Output
+
+
+def test_a_line_ends_once(capsys: pytest.CaptureFixture[str]) -> None:
+    output = Output()
+    output.line("one")
+    output.line("two\n")
+    assert capsys.readouterr().out == "one\ntwo\n"
+
+
+def test_a_json_line_is_one_line_for_every_reader(capsys: pytest.CaptureFixture[str]) -> None:
+    """Some readers split lines at U+2028, U+2029 and U+0085 too (B40)."""
+    text = "a\u2028b\u2029c\u0085d\ne"
+    Output().json({"text": text})
+    out = capsys.readouterr().out
+    assert out.splitlines() == [out.rstrip("\n")]
+    assert json.loads(out) == {"text": text}
+
+
+def test_a_text_keeps_its_control_characters_in_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    Output().write("red: \x1b[31m")
+    assert capsys.readouterr().out == "red: \x1b[31m"
+
+
+def test_a_terminal_gets_no_control_characters_of_a_text(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model's reply may not move the cursor or rename the window."""
+    monkeypatch.setattr(Output, "is_terminal", True)
+    Output().write("safe\x1b]0;title\x07\ttab\n")
+    assert capsys.readouterr().out == "safe]0;title\ttab\n"
