@@ -13,16 +13,16 @@ from agentflow.agents.loading import Agents
 from agentflow.clock import NewId
 from agentflow.config.inputs import check_inputs
 from agentflow.errors import AgentflowError, StoreError
-from agentflow.live.feed import Feeds
+from agentflow.live.event_feed import Feeds
 from agentflow.live.history_cache import HistoryCache
-from agentflow.live.interrupt import Reason
+from agentflow.live.interrupt import StopReason
 from agentflow.live.owner import LEASE, RENEW_SECS, Owner, is_alive
 from agentflow.message import TurnState
 from agentflow.result import TurnResult
 from agentflow.store.protocol import Store
 from agentflow.store.records import Claimed
 from agentflow.store.requests import Owning
-from agentflow.turn.step_runner import TurnRunner
+from agentflow.turn.step_runner import StepRunner
 from agentflow.turn_table import Trigger, target
 
 _log = logging.getLogger("agentflow.runtime")
@@ -39,7 +39,7 @@ class Running(NamedTuple):
     """A turn's task, and the session it has."""
 
     session_key: int
-    runner: TurnRunner
+    runner: StepRunner
     task: asyncio.Task[TurnResult]
 
 
@@ -63,7 +63,7 @@ class RunningTurns:
         running = self._turns.get(session_id)
         return running if running is not None and running.runner.turn_id == turn_id else None
 
-    def interrupt(self, session_id: str, turn_id: str, reason: Reason) -> None:
+    def interrupt(self, session_id: str, turn_id: str, reason: StopReason) -> None:
         """Ask this turn to end, when it runs here."""
         running = self.get(session_id, turn_id)
         if running is not None:
@@ -111,7 +111,7 @@ class RunningTurns:
                 _log.warning("the next turn runs with the configuration of the last one: %s", error)
             return self.owning(following[0])
 
-        runner = TurnRunner(
+        runner = StepRunner(
             self._store, self.cache, feed, agent, claimed, session_id, self._new_id, next_owning, self._sub_agent
         )
         loop = asyncio.get_running_loop()
@@ -124,7 +124,7 @@ class RunningTurns:
     def _sub_agent(self, reference: str) -> LoadedAgent:
         return self._agents.load(reference, {})
 
-    async def _run(self, session_id: str, runner: TurnRunner, following: list[LoadedAgent]) -> TurnResult:
+    async def _run(self, session_id: str, runner: StepRunner, following: list[LoadedAgent]) -> TurnResult:
         outcome = await runner.run()
         if outcome.started is not None:
             self.start(session_id, following[0], outcome.started)

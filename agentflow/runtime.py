@@ -20,14 +20,14 @@ from agentflow.agents.loaded_agent import LoadedAgent
 from agentflow.agents.loading import Agents, OpenModel, database_url, keeps_last_good
 from agentflow.clock import NewId
 from agentflow.config.inputs import parse_assignments
-from agentflow.config.last_good import AgentLoader
+from agentflow.config.last_good import AgentFiles
 from agentflow.conversation.inbox import HeadMove, Input, parse_input
 from agentflow.errors import AgentNotFound, InvalidConfig, InvalidInput, NoPendingQuestion, SessionNotFound
 from agentflow.events import Event
-from agentflow.live.feed import Feeds
+from agentflow.live.event_feed import Feeds
 from agentflow.live.owner import is_alive
 from agentflow.reading.explain import explain
-from agentflow.reading.reader import Reader, is_running
+from agentflow.reading.reader import SessionReader, is_running
 from agentflow.result import Receipt, TurnResult
 from agentflow.running import POLL_SECS, RunningTurns
 from agentflow.store.protocol import Store
@@ -55,7 +55,7 @@ class Runtime:
         feeds = Feeds()
         self._turns = RunningTurns(store, agents, feeds, new_id, serve_queues)
         self._claims: set[asyncio.Task[Receipt]] = set()
-        self._reader = Reader(store, feeds)
+        self._reader = SessionReader(store, feeds)
 
     @classmethod
     def open(
@@ -376,11 +376,11 @@ class Runtime:
         return self._agents.load(name, limits or {})
 
 
-def _opened(project: str | Path) -> tuple[Path, AgentLoader]:
+def _opened(project: str | Path) -> tuple[Path, AgentFiles]:
     root = Path(project).resolve()
     if not root.is_dir():
         raise InvalidConfig(f"There is no project folder {str(project)!r}.", detail={"project": str(project)})
-    return root, AgentLoader(root, report=keeps_last_good)
+    return root, AgentFiles(root, report=keeps_last_good)
 
 
 def session_not_found(session_id: str) -> SessionNotFound:

@@ -25,7 +25,7 @@ _OF_SUMMARIES = ("prompt", "llm", "model")
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Validation:
     """Errors keep an agent from running, warnings do not; each reads `path:line:col: key: sentence`."""
 
     errors: tuple[str, ...]
@@ -34,7 +34,7 @@ class Report:
 
 def validate_agent(
     agent: str | Path, project: str | Path = ".", *, variables: Mapping[str, str] | None = None
-) -> Report:
+) -> Validation:
     """Check one agent, given by name or path, without running anything of it but the import of its flow files.
 
     `variables` stand for the environment. Raises `AgentNotFound`.
@@ -47,11 +47,11 @@ def validate_agent(
         opened = open_project(home, variables=variables)
         config = opened.load(path, environment)
     except InvalidConfig as error:
-        return Report(tuple(_entries(error)), ())
+        return Validation(tuple(_entries(error)), ())
     library = FlowLibrary.of_project(home)
     of_sub_agents = sub_agent_problems(config, opened, environment, lambda child: _own_errors(child, library))
     warnings = [*_warnings(config), *sub_agent_warnings(config, opened, environment)]
-    return Report((*_own_errors(config, library), *map(str, of_sub_agents)), tuple(map(str, warnings)))
+    return Validation((*_own_errors(config, library), *map(str, of_sub_agents)), tuple(map(str, warnings)))
 
 
 def _own_errors(config: AgentConfig, library: FlowLibrary) -> list[str]:

@@ -15,7 +15,7 @@ Value = TypeVar("Value")
 Report = Callable[[InvalidConfig], None]
 
 
-class AgentLoader:
+class AgentFiles:
     """The agents of one project.
 
     A look costs one `stat` of each file. When a changed file is invalid, the last good one stays in force and

@@ -32,14 +32,14 @@ class Entry:
         return {message.id for waiting in self.inputs for message in waiting.messages if message.id}
 
 
-class Queued(NamedTuple):
+class Enqueued(NamedTuple):
     """`entry` is the last of the queue now: an added one, or the former last one with this submit `joined` to it."""
 
     entry: Entry
     joined: bool
 
 
-def enqueue(entries: Sequence[Entry], submit: Deliverable, new_id: NewId) -> Queued:
+def enqueue(entries: Sequence[Entry], submit: Deliverable, new_id: NewId) -> Enqueued:
     """Where a submit waits. `entries` are those waiting already, first to start first.
 
     A merge joins the last entry when that is a merge itself, and its own turn id becomes an alias; everything else
@@ -47,9 +47,9 @@ def enqueue(entries: Sequence[Entry], submit: Deliverable, new_id: NewId) -> Que
     """
     last = entries[-1] if entries else None
     if last is None or not last.merges or isinstance(submit, ClientMessages) or submit.queue != "merge":
-        return Queued(Entry(submit.turn_id or new_id(), (submit,)), joined=False)
+        return Enqueued(Entry(submit.turn_id or new_id(), (submit,)), joined=False)
     alias = (submit.turn_id,) if submit.turn_id else ()
-    return Queued(replace(last, inputs=(*last.inputs, submit), aliases=(*last.aliases, *alias)), joined=True)
+    return Enqueued(replace(last, inputs=(*last.inputs, submit), aliases=(*last.aliases, *alias)), joined=True)
 
 
 def repeated(entries: Sequence[Entry], submit: Deliverable) -> Entry | None:

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-Reason = Literal["stop", "timeout", "closing"]
+StopReason = Literal["stop", "timeout", "closing"]
 
 
 class Interrupted(BaseException):
     """Unwinds a turn to its end. Not an `Exception`: neither flows nor adapters may swallow it."""
 
-    def __init__(self, reason: Reason) -> None:
+    def __init__(self, reason: StopReason) -> None:
         super().__init__(reason)
         self.reason = reason
 
@@ -26,10 +26,10 @@ class Interrupt:
     """The one request to end that a turn's tasks may get, its own and its sub-agents'; the first reason counts."""
 
     def __init__(self) -> None:
-        self.reason: Reason | None = None
+        self.reason: StopReason | None = None
         self._waiting: set[asyncio.Task[object]] = set()
 
-    def request(self, reason: Reason) -> None:
+    def request(self, reason: StopReason) -> None:
         """Ask the turn to end, from the loop's own thread."""
         if self.reason is None:
             self.reason = reason

@@ -11,7 +11,7 @@ from agentflow.clock import NewId
 from agentflow.message import ToolCall, Usage
 from agentflow.models.protocol import (
     Delta,
-    Finish,
+    FinishReason,
     ProviderData,
     ReasoningDelta,
     TextDelta,
@@ -111,7 +111,7 @@ class Assembler:
             self._fragment(delta)
         elif isinstance(delta, UsageReport):
             self.usage = delta.usage
-        elif isinstance(delta, Finish):
+        elif isinstance(delta, FinishReason):
             self.finish_reason = delta.reason
         elif isinstance(delta, ProviderData):
             self._provider.update(delta.data)

@@ -10,7 +10,7 @@ from typing import Any
 from agentflow.message import Usage
 from agentflow.models.protocol import (
     Delta,
-    Finish,
+    FinishReason,
     ProviderData,
     ReasoningDelta,
     TextDelta,
@@ -74,7 +74,7 @@ class ChunkReader:
             yield from self._delta(choice.delta)
             if choice.finish_reason:
                 self.finished = True
-                yield Finish(FINISH_REASONS.get(choice.finish_reason, "stop"))
+                yield FinishReason(FINISH_REASONS.get(choice.finish_reason, "stop"))
 
     def end(self) -> Iterator[Delta]:
         """What the provider must get back with this reply in the turn (T15): signed blocks or plain reasoning."""

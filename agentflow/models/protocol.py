@@ -65,13 +65,13 @@ class ProviderData:
 
 
 @dataclass(frozen=True, slots=True)
-class Finish:
+class FinishReason:
     """The provider said why it stopped: `stop`, `tool_calls`, `length`, `content_filter`."""
 
     reason: str
 
 
-Delta = TextDelta | ReasoningDelta | ToolFragment | UsageReport | ProviderData | Finish
+Delta = TextDelta | ReasoningDelta | ToolFragment | UsageReport | ProviderData | FinishReason
 
 
 class Model(Protocol):
@@ -88,7 +88,7 @@ class Model(Protocol):
         """One attempt, streamed.
 
         Contract: raises nothing but `ModelError` and cancellation; never retries; a stream that ends without
-        `Finish` was cut. Closing the generator or cancelling its task closes the connection at once.
+        `FinishReason` was cut. Closing the generator or cancelling its task closes the connection at once.
         """
         ...
 

@@ -18,7 +18,7 @@ from agentflow.message import Usage, text_of
 from agentflow.models.errors import sentence
 from agentflow.models.protocol import (
     Delta,
-    Finish,
+    FinishReason,
     ModelRequest,
     ProviderData,
     ReasoningDelta,
@@ -122,7 +122,7 @@ class ScriptedModel:
         report = _counted(reply, request) if reply.usage is None else reply.usage
         if report.total is not None:
             yield UsageReport(report)
-        yield Finish(reply.finish_reason or ("tool_calls" if reply.tool_calls else "stop"))
+        yield FinishReason(reply.finish_reason or ("tool_calls" if reply.tool_calls else "stop"))
 
     async def close(self) -> None:
         """Nothing is kept open."""

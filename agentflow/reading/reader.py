@@ -9,7 +9,7 @@ from agentflow import clock, events
 from agentflow.conversation.questions import plain_text
 from agentflow.errors import InvalidInput, SessionNotFound
 from agentflow.events import Event
-from agentflow.live.feed import Feeds
+from agentflow.live.event_feed import Feeds
 from agentflow.live.owner import is_alive
 from agentflow.message import TurnState, Usage
 from agentflow.reading.trace import turn_trace
@@ -22,7 +22,7 @@ _PAGE = 500
 _ENDED = {TurnState.DONE, TurnState.FAILED, TurnState.ABORTED, TurnState.PAUSED_ASK_USER}
 
 
-class Reader:
+class SessionReader:
     """Reads of one store; live events come from the feeds of this process."""
 
     def __init__(self, store: Store, feeds: Feeds) -> None:

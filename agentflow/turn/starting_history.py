@@ -14,13 +14,13 @@ from agentflow.turn.loop.planner import take_back
 from agentflow.turn.run import limit_question
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.journal import Journal
-from agentflow.turn.run.step import Surroundings
+from agentflow.turn.run.step import Step
 
 
 class StartingHistory:
     """Reads what the step's execution begins with, from this process's memory where that is still true."""
 
-    def __init__(self, step: Surroundings, journal: Journal, cache: HistoryCache, agent: LoadedAgent) -> None:
+    def __init__(self, step: Step, journal: Journal, cache: HistoryCache, agent: LoadedAgent) -> None:
         self._step = step
         self._journal = journal
         self._cache = cache

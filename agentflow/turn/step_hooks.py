@@ -10,34 +10,34 @@ from agentflow.message import Message, text_of
 from agentflow.turn.calls.hooks import Blocked, HookError, Hooks
 from agentflow.turn.rules.decisions import Finish
 from agentflow.turn.rules.limits import reached
+from agentflow.turn.run.draft_answer import keep_shown, replace_answer, staged_answer
 from agentflow.turn.run.execution import Execution
-from agentflow.turn.run.staged_answer import keep_shown, replace_answer, staged_answer
-from agentflow.turn.run.step import Surroundings
+from agentflow.turn.run.step import Step
 
 
-async def start(turn: Surroundings, execution: Execution) -> None:
+async def start(step: Step, execution: Execution) -> None:
     """Call `step_start` and apply what it said. Raises `Blocked` with a hook's reason, `HookError`."""
-    hooks = Hooks(turn, execution)
+    hooks = Hooks(step, execution)
     if not hooks.has("step_start"):
         return
-    asked = await _asked(turn)
-    said = await hooks.call("step_start", {"message": asked, "resumed": turn.claimed.resumed})
+    asked = await _asked(step)
+    said = await hooks.call("step_start", {"message": asked, "resumed": step.claimed.resumed})
     if "block" in said:
         raise Blocked(said["block"])
     execution.vars = said.get("vars", {})
     if "context" in said:
         execution.step_texts.append(said["context"])
     if "message" in said:
-        await _replace_message(turn, execution, said["message"])
+        await _replace_message(step, execution, said["message"])
     await execution.commit()
 
 
-async def end(turn: Surroundings, execution: Execution, finish: Finish) -> str | None:
+async def end(step: Step, execution: Execution, finish: Finish) -> str | None:
     """Call `step_end`; another answer takes the place of the one just staged. The message to go on with, if any.
 
     A step that has used up a limit, continuations included, does not go on (T9).
     """
-    hooks, answer = Hooks(turn, execution), staged_answer(execution)
+    hooks, answer = Hooks(step, execution), staged_answer(execution)
     if not hooks.has("step_end") or answer is None:
         return None
     text = text_of(answer.content)
@@ -52,31 +52,31 @@ async def end(turn: Surroundings, execution: Execution, finish: Finish) -> str |
     return None if reached(settings, execution.spent, execution.usage) else message
 
 
-async def go_on(turn: Surroundings, execution: Execution, text: str) -> str:
+async def go_on(step: Step, execution: Execution, text: str) -> str:
     """Record the continuation, hidden from the transcript, and the model call that follows; the call's id."""
     execution.continuations += 1
-    message = Message(turn.new_id(), "user", text, hidden=True)
+    message = Message(step.new_id(), "user", text, hidden=True)
     execution.record(message)
     execution.remember(message)
-    call_id = turn.new_id()
+    call_id = step.new_id()
     execution.request_call(call_id)
     await execution.commit()
     return call_id
 
 
-async def _asked(turn: Surroundings) -> str:
+async def _asked(step: Step) -> str:
     """What this step answers: the newest message it brings, or the path's when it brings none (C12)."""
-    asked = [message for message in turn.claimed.messages if message.role in ("user", "tool")]
+    asked = [message for message in step.claimed.messages if message.role in ("user", "tool")]
     if not asked:
-        path = await turn.store.path(turn.claimed.key, turn.claimed.head, lean_before=None)
+        path = await step.store.path(step.claimed.key, step.claimed.head, lean_before=None)
         asked = [entry.message for entry in path if entry.message.role == "user"]
     return text_of(asked[-1].content) if asked else ""
 
 
-async def _replace_message(turn: Surroundings, execution: Execution, text: str) -> None:
+async def _replace_message(step: Step, execution: Execution, text: str) -> None:
     """Record the other message beside the client's, which stays in the tree and is no longer read."""
-    claimed = turn.claimed
-    path = await turn.store.path(claimed.key, claimed.head, lean_before=None)
+    claimed = step.claimed
+    path = await step.store.path(claimed.key, claimed.head, lean_before=None)
     if claimed.resumed or not path or path[-1].message.role != "user":
         raise HookError(
             "A step_start hook returned another user message, but this step has none to replace: "
@@ -84,7 +84,7 @@ async def _replace_message(turn: Surroundings, execution: Execution, text: str) 
         )
     before = path[-2] if len(path) > 1 else None
     execution.fork_from(before.place if before else None, before.message.id if before else None)
-    message = Message(turn.new_id(), "user", text)
+    message = Message(step.new_id(), "user", text)
     execution.record(message)
     if execution.messages:
         execution.replace_last(message)

@@ -16,7 +16,7 @@ from agentflow.clock import SECOND, NewId
 from agentflow.config.agent_config import Settings
 from agentflow.conversation.history import History, lean
 from agentflow.errors import AgentflowError, StaleOwner, StoreError
-from agentflow.live.feed import Feed
+from agentflow.live.event_feed import Feed
 from agentflow.live.history_cache import HistoryCache, Remembered
 from agentflow.live.interrupt import Interrupt, Interrupted
 from agentflow.message import TurnState
@@ -24,7 +24,7 @@ from agentflow.result import TurnResult
 from agentflow.store.protocol import Store
 from agentflow.store.records import Claimed
 from agentflow.store.requests import Owning
-from agentflow.turn import handed_over, step_hooks
+from agentflow.turn import resume_delegated, step_hooks
 from agentflow.turn.loop.loop import Ended
 from agentflow.turn.loop.making_room import Room
 from agentflow.turn.loop.planner import Planner
@@ -34,7 +34,7 @@ from agentflow.turn.run import ending, limit_question
 from agentflow.turn.run.ending import Ending
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.journal import Journal
-from agentflow.turn.run.step import Surroundings
+from agentflow.turn.run.step import Step
 from agentflow.turn.starting_history import StartingHistory
 from agentflow.turn.worker.worker_loop import loop_of
 
@@ -55,7 +55,7 @@ class InternalError(AgentflowError):
     code = "internal_error"
 
 
-class TurnRunner:
+class StepRunner:
     """Runs one claimed step of a turn to its end, in a task of its own."""
 
     def __init__(
@@ -70,8 +70,8 @@ class TurnRunner:
         self._claimed = claimed
         self._new_id = new_id
         self._next_owning = next_owning
-        self._surroundings = Surroundings(store, claimed, self.interrupt, new_id, load_agent)
-        self.settled = self._surroundings.settled
+        self._step = Step(store, claimed, self.interrupt, new_id, load_agent)
+        self.settled = self._step.settled
         self._journal = Journal(store, feed, session_id, claimed, self.interrupt)
         self._live = LiveTurn(claimed.turn_id, TurnState.RUNNING)
 
@@ -104,9 +104,7 @@ class TurnRunner:
     async def _prepared(self, started: float) -> tuple[Execution, Ending | None]:
         """The execution; with a history that cannot be read the turn fails, and the session goes on."""
         try:
-            return await StartingHistory(self._surroundings, self._journal, self._cache, self._agent).execution(
-                started
-            ), None
+            return await StartingHistory(self._step, self._journal, self._cache, self._agent).execution(started), None
         except (StaleOwner, StoreError):
             raise
         except Exception as error:
@@ -123,25 +121,25 @@ class TurnRunner:
             if self._claimed.answer is not None and self._agent.worker is None:
                 return ending.answered(self._claimed.answer)
             if self._claimed.answer is None:
-                await step_hooks.start(self._surroundings, execution)
+                await step_hooks.start(self._step, execution)
             session = {"id": self._journal.session_id}
             execution.prompt = self._agent.render_prompt(self._claimed.inputs, execution.vars, session)
             if self._claimed.resumed and self._claimed.asking != self._claimed.execution:
                 ended: Ended | None
-                loop, ended = await handed_over.go_on(self._surroundings, execution)
+                loop, ended = await resume_delegated.go_on(self._step, execution)
             else:
-                loop = loop_of(self._surroundings, execution)
+                loop = loop_of(self._step, execution)
                 ended = await loop.begin()
             if ended is None and self._claimed.answer is not None:
                 return ending.answered(self._claimed.answer)
             if ended is None:
-                await Room(self._surroundings, execution).start()
-                planner = Planner(self._surroundings, execution)
+                await Room(self._step, execution).start()
+                planner = Planner(self._step, execution)
                 if (paused := await planner.run()) is not None:
                     return self._ending(execution, paused)
                 ended = await loop.run(await self._first_call(execution), limit_question.refused_limit(self._claimed))
-            while isinstance(ended, Finish) and (text := await step_hooks.end(self._surroundings, execution, ended)):
-                ended = await loop.run(await step_hooks.go_on(self._surroundings, execution, text))
+            while isinstance(ended, Finish) and (text := await step_hooks.end(self._step, execution, ended)):
+                ended = await loop.run(await step_hooks.go_on(self._step, execution, text))
             return self._ending(execution, await loop.finish(ended))
         except Interrupted as interrupted:
             if interrupted.reason != "timeout":

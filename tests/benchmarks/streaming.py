@@ -9,7 +9,7 @@ from time import perf_counter
 
 from agentflow import Runtime
 from agentflow.events import LLM_DELTA
-from agentflow.models.protocol import Delta, Finish, Model, ModelRequest, TextDelta
+from agentflow.models.protocol import Delta, FinishReason, Model, ModelRequest, TextDelta
 from tests.benchmarks.report import Figure
 from tests.benchmarks.texts import QUESTION
 from tests.benchmarks.workload import AGENT, Sizes, median, open_runtime
@@ -36,7 +36,7 @@ class _Streaming:
             if self.pause and not number:
                 await asyncio.sleep(_PAUSE_SECS)
         yield TextDelta(".")
-        yield Finish("stop")
+        yield FinishReason("stop")
 
     async def close(self) -> None:
         """Nothing is held open."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentflow.message import Usage
-from agentflow.models.protocol import Delta, Finish, TextDelta, UsageReport
+from agentflow.models.protocol import Delta, FinishReason, TextDelta, UsageReport
 from agentflow.testing import Kit
 from tests.scenarios.support import Deltas, call, rows
 
@@ -61,7 +61,7 @@ def test_each_call_has_a_row_with_what_the_provider_reported(agentflow: Kit, age
 def test_of_cumulative_reports_the_last_one_counts(agentflow: Kit) -> None:
     """B33: 10/1, 10/40, 10/47 is 10/47."""
     reports: list[Delta] = [UsageReport(Usage(10, 1)), TextDelta("o"), UsageReport(Usage(10, 40)), TextDelta("k")]
-    agentflow.agent(model=Deltas([*reports, Finish("stop"), UsageReport(Usage(10, 47))]))
+    agentflow.agent(model=Deltas([*reports, FinishReason("stop"), UsageReport(Usage(10, 47))]))
     result = agentflow.send("hi")
     assert (result.answer, result.usage.input, result.usage.output) == ("ok", 10, 47)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentflow import Event, InvalidInput, SessionNotFound
-from agentflow.models.protocol import Finish, TextDelta
+from agentflow.models.protocol import FinishReason, TextDelta
 from agentflow.testing import Kit
 from tests.scenarios.support import Deltas, Gate, call, watched
 
@@ -97,7 +97,7 @@ def test_deltas_come_before_the_completion_they_belong_to(agentflow: Kit) -> Non
 def test_a_late_subscriber_gets_the_text_so_far_as_one_delta(agentflow: Kit) -> None:
     """T40."""
     joined = asyncio.Event()
-    agentflow.agent(model=Deltas([TextDelta("ab"), TextDelta("cd"), joined, TextDelta("ef"), Finish("stop")]))
+    agentflow.agent(model=Deltas([TextDelta("ab"), TextDelta("cd"), joined, TextDelta("ef"), FinishReason("stop")]))
     receipt = agentflow.submit(MESSAGE)
     agentflow.until("llm.delta")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentflow.models.protocol import Finish, ReasoningDelta, TextDelta, ToolFragment
+from agentflow.models.protocol import FinishReason, ReasoningDelta, TextDelta, ToolFragment
 from agentflow.testing import Kit
 from tests.scenarios.support import Deltas, call, results, rows, said
 
@@ -229,7 +229,7 @@ def test_missing_and_repeated_call_ids_get_our_own(agentflow: Kit, mark: Any, ma
         ToolFragment(1, None, "mark", '{"text": "b"}'),
         ToolFragment(2, "x", "mark", '{"text": "c"}'),
     ]
-    model = Deltas([*fragments, Finish("tool_calls")], [TextDelta("ok"), Finish("stop")])
+    model = Deltas([*fragments, FinishReason("tool_calls")], [TextDelta("ok"), FinishReason("stop")])
     agentflow.agent(tools=[mark], model=model)
     assert agentflow.send("Mark.").answer == "ok"
     assert sorted(marks) == ["a", "b", "c"]
@@ -240,7 +240,9 @@ def test_missing_and_repeated_call_ids_get_our_own(agentflow: Kit, mark: Any, ma
 
 def test_a_call_without_a_name_is_an_error_result(agentflow: Kit, mark: Any) -> None:
     """B28: not a crash."""
-    model = Deltas([ToolFragment(0, "x", None, "{}"), Finish("tool_calls")], [TextDelta("ok"), Finish("stop")])
+    model = Deltas(
+        [ToolFragment(0, "x", None, "{}"), FinishReason("tool_calls")], [TextDelta("ok"), FinishReason("stop")]
+    )
     agentflow.agent(tools=[mark], model=model)
     assert agentflow.send("Mark.").answer == "ok"
     assert "names no tool" in results(model.requests[1])[0]

@@ -11,7 +11,7 @@ import pytest
 
 from agentflow import Event, ModelRequest, Receipt
 from agentflow.message import Usage
-from agentflow.models.protocol import Finish, ReasoningDelta, TextDelta, ToolFragment, UsageReport
+from agentflow.models.protocol import FinishReason, ReasoningDelta, TextDelta, ToolFragment, UsageReport
 from agentflow.testing import Kit
 from tests.scenarios.invariants import check_session, check_wire
 from tests.scenarios.support import Deltas, Gate, call, rows
@@ -178,7 +178,7 @@ def test_usage_of_what_was_paid_for_is_kept(agentflow: Kit, agentflow_db: str, r
         """Look."""
         return "seen"
 
-    asks = [ToolFragment(0, None, "look", "{}"), UsageReport(Usage(100, 10)), Finish("tool_calls")]
+    asks = [ToolFragment(0, None, "look", "{}"), UsageReport(Usage(100, 10)), FinishReason("tool_calls")]
     third = [*([UsageReport(Usage(input=70))] if reported else []), TextDelta("So"), asyncio.Event()]
     agentflow.agent(tools=[look], model=Deltas(asks, asks, third))
     started(agentflow, HELLO, "llm.delta")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentflow.models.protocol import Finish, TextDelta
+from agentflow.models.protocol import FinishReason, TextDelta
 from agentflow.testing import Kit
 from tests.scenarios.support import Deltas, call, results, watched
 
@@ -33,7 +33,7 @@ def test_streamed_text_is_made_storable_also_where_deltas_split_a_pair(
 ) -> None:
     """T43: stored text equals streamed text."""
     pieces = [TextDelta(given[at : at + size]) for at in range(0, len(given), size)]
-    model = Deltas([*pieces, Finish("stop")], held=True)
+    model = Deltas([*pieces, FinishReason("stop")], held=True)
     agentflow.agent(model=model)
     streamed = "".join(event.data["text"] for event in watched(agentflow, "hi", model) if event.type == "llm.delta")
     assert streamed == agentflow.path()[1]["content"] == stored

@@ -237,7 +237,7 @@ class HookEntry(Keys):
     timeout_secs: float = Field(default=60, ge=0, description="Seconds it may take; 0: no limit.")
 
 
-class Hooks(Keys):
+class HookKeys(Keys):
     """Flows called at the points of a turn, in the order listed."""
 
     step_start: Items[HookEntry] = Field(default=(), description="Once per step, before the model sees the message.")
@@ -287,7 +287,7 @@ class AgentKeys(Keys):
     worker_secret: str | None = Field(
         default=None, min_length=1, repr=False, description="Signs the requests to a worker at a URL; write ${VAR}."
     )
-    hooks: Hooks = Field(default=Hooks(), description="Flows called at the points of a turn.")
+    hooks: HookKeys = Field(default=HookKeys(), description="Flows called at the points of a turn.")
     context: ContextKeys = Field(default=ContextKeys(), description="Making room before the model's window is full.")
     settings: Settings = Field(default=Settings(), description="How turns run, and their limits.")
 

@@ -17,7 +17,7 @@ from agentflow.store.jobs.claim import start_first
 from agentflow.store.jobs.erase import erase
 from agentflow.store.records import Appended
 from agentflow.store.requests import Alive, Append, End
-from agentflow.store.session.session_row import Work
+from agentflow.store.session.session_row import SessionRow
 from agentflow.store.sql.transaction import Tx
 
 _FENCE = "WHERE key = ? AND epoch = ? AND turn = ? RETURNING seq, stop_turn, queued"
@@ -47,8 +47,8 @@ def end(tx: Tx, write: End) -> Appended:
         erase(tx, last.session_key, last.turn)
     if write.owning is None or not queued:
         return Appended(seq, None)
-    work = Work.by_key(tx, last.session_key)
-    return Appended(seq, None, None if work is None else start_first(tx, work, write.owning()))
+    session = SessionRow.by_key(tx, last.session_key)
+    return Appended(seq, None, None if session is None else start_first(tx, session, write.owning()))
 
 
 def _advance(tx: Tx, write: Append, update: str, *released: Any) -> tuple[int, str | None, int]:

@@ -11,7 +11,7 @@ from agentflow.store.reads.questions import pending_questions
 from agentflow.store.records import Stopped
 from agentflow.store.requests import Stop
 from agentflow.store.session.close_turn import close_paused, repair_and_release
-from agentflow.store.session.session_row import Work
+from agentflow.store.session.session_row import SessionRow
 from agentflow.store.session.waiting import end_waiting, load
 from agentflow.store.sql.transaction import Tx
 
@@ -20,52 +20,52 @@ STOPPED = "the user stopped the turn."
 
 def stop(tx: Tx, request: Stop) -> Stopped:
     """Ask a live turn to end, close a dead or paused one; a turn that has ended is left alone (T25)."""
-    work = Work.locked(tx, request.session_id)
-    if work is None:
+    session = SessionRow.locked(tx, request.session_id)
+    if session is None:
         raise SessionNotFound(f"There is no session {request.session_id!r}.", detail={"session_id": request.session_id})
-    drained = _take_out(tx, work, request)
+    drained = _take_out(tx, session, request)
     if request.turn_id in drained:
-        work.save(tx, request.at)
+        session.save(tx, request.at)
         return Stopped(request.turn_id, ended=True, drained=drained)
-    stopped = _stop_running(tx, work, request) if work.turn is not None else _stop_paused(tx, work, request)
+    stopped = _stop_running(tx, session, request) if session.turn is not None else _stop_paused(tx, session, request)
     if drained or stopped.requested or stopped.ended:
-        work.save(tx, request.at)
+        session.save(tx, request.at)
     return Stopped(stopped.turn_id, stopped.requested, stopped.ended, drained)
 
 
-def _stop_running(tx: Tx, work: Work, request: Stop) -> Stopped:
-    turn_id = work.turn_id(tx)
+def _stop_running(tx: Tx, session: SessionRow, request: Stop) -> Stopped:
+    turn_id = session.turn_id(tx)
     if request.turn_id not in (None, turn_id):
         return Stopped(None)
-    if request.alive(work.owner or "", work.lease_until or 0, turn_id):
-        work.stop_turn = turn_id
+    if request.alive(session.owner or "", session.lease_until or 0, turn_id):
+        session.stop_turn = turn_id
         return Stopped(turn_id, requested=True)
-    repair_and_release(tx, work, request.at, request.new_id)
+    repair_and_release(tx, session, request.at, request.new_id)
     return Stopped(turn_id, ended=True)
 
 
-def _stop_paused(tx: Tx, work: Work, request: Stop) -> Stopped:
-    for paused in pending_questions(tx, work.key):
-        if paused.place == work.head and request.turn_id in (None, paused.turn_id):
+def _stop_paused(tx: Tx, session: SessionRow, request: Stop) -> Stopped:
+    for paused in pending_questions(tx, session.key):
+        if paused.place == session.head and request.turn_id in (None, paused.turn_id):
             close_paused(
-                tx, work, paused.turn, request.at, request.new_id, STOPPED,
+                tx, session, paused.turn, request.at, request.new_id, STOPPED,
                 ABORTED_BY_USER, None,
             )  # fmt: skip
-            work.flush(tx, paused.turn, request.at)
+            session.flush(tx, paused.turn, request.at)
             return Stopped(paused.turn_id, ended=True)
     return Stopped(None)
 
 
-def _take_out(tx: Tx, work: Work, request: Stop) -> tuple[str, ...]:
+def _take_out(tx: Tx, session: SessionRow, request: Stop) -> tuple[str, ...]:
     """Waiting turns end aborted without having begun: all of them to drain the queue, or the one that is named."""
-    entries = load(tx, work.key) if work.queued else []
+    entries = load(tx, session.key) if session.queued else []
     names = [entry.turn_id for entry in entries]
     for entry in entries:
         if request.turn_id in entry.aliases:
             request = replace(request, turn_id=entry.turn_id)
     out = tuple(name for name in names if request.drain or name == request.turn_id)
     for turn_id in out:
-        tx.execute("DELETE FROM queue_entry WHERE session_key = ? AND turn_id = ?", work.key, turn_id)
-        work.queued -= 1
-        work.flush(tx, end_waiting(work, turn_id, TurnState.ABORTED, request.at, None), request.at)
+        tx.execute("DELETE FROM queue_entry WHERE session_key = ? AND turn_id = ?", session.key, turn_id)
+        session.queued -= 1
+        session.flush(tx, end_waiting(session, turn_id, TurnState.ABORTED, request.at, None), request.at)
     return out

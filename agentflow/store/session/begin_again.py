@@ -20,7 +20,7 @@ from agentflow.store.reads.messages import CONTENT, ORIGINAL, message_at
 from agentflow.store.records import Claimed
 from agentflow.store.requests import Owning
 from agentflow.store.rows import message_of
-from agentflow.store.session.session_row import Work
+from agentflow.store.session.session_row import SessionRow
 from agentflow.store.sql.transaction import Tx
 
 # Everything a turn leaves behind once it has begun: a model call, a hook, a step that resumed it, a second start.
@@ -54,61 +54,65 @@ class Unbegun:
     client: dict[str, Any]
 
 
-def unbegun(tx: Tx, work: Work, owning: Owning) -> Unbegun | None:
+def unbegun(tx: Tx, session: SessionRow, owning: Owning) -> Unbegun | None:
     """The turn of a dead owner that may begin again; null when it has begun or its inputs are refused by now."""
-    if work.turn is None or any(tx.one(text, work.key, work.turn) is not None for text in _BEGUN):
+    if session.turn is None or any(tx.one(text, session.key, session.turn) is not None for text in _BEGUN):
         return None
-    turn_id, request, step, execution = tx.one(_TURN, work.key, work.turn)
+    turn_id, request, step, execution = tx.one(_TURN, session.key, session.turn)
     kept: dict[str, Any] = json.loads(request) if request is not None else {}
     try:
         inputs = owning.check_inputs(kept.get("inputs", {}))
     except InvalidInput:
         return None
-    return Unbegun(work.turn, turn_id, step, execution, inputs, kept.get("client", {}))
+    return Unbegun(session.turn, turn_id, step, execution, inputs, kept.get("client", {}))
 
 
-def begin_again(tx: Tx, work: Work, owning: Owning, found: Unbegun) -> Claimed:
+def begin_again(tx: Tx, session: SessionRow, owning: Owning, found: Unbegun) -> Claimed:
     """Claim the turn for its new owner. Its first model call is left to the turn itself."""
     config_hash, config_text = owning.config
-    work.rows.append(rows.InsertBlob(config_hash, config_text))
+    session.rows.append(rows.InsertBlob(config_hash, config_text))
     for table in ("turn", "execution"):
         number = found.turn if table == "turn" else found.execution
         tx.execute(
-            f"UPDATE {table} SET config_hash = ? WHERE session_key = ? AND number = ?", config_hash, work.key, number
+            f"UPDATE {table} SET config_hash = ? WHERE session_key = ? AND number = ?", config_hash, session.key, number
         )
-    work.tell(events.turn_started(found.turn_id, config_hash))
-    log = tuple(work.flush(tx, found.turn, owning.at))
-    work.epoch += 1
-    work.owner, work.lease_until, work.stop_turn = owning.owner, owning.lease_until, None
-    work.save(tx, owning.at)
-    recorded = tx.all(_MESSAGES, work.key, work.branch, found.execution)
+    session.tell(events.turn_started(found.turn_id, config_hash))
+    log = tuple(session.flush(tx, found.turn, owning.at))
+    session.epoch += 1
+    session.owner, session.lease_until, session.stop_turn = owning.owner, owning.lease_until, None
+    session.save(tx, owning.at)
+    recorded = tx.all(_MESSAGES, session.key, session.branch, found.execution)
     messages = tuple(message_of(row[1:]) for row in recorded)
     head_id = tx.one(
-        "SELECT id FROM message WHERE session_key = ? AND branch = ? AND depth = ?", work.key, work.branch, work.depth
+        "SELECT id FROM message WHERE session_key = ? AND branch = ? AND depth = ?",
+        session.key,
+        session.branch,
+        session.depth,
     )
     return Claimed(
-        work.key, work.epoch, found.turn, found.turn_id, found.step, found.execution,
-        _before(tx, work, recorded[0][0]) if recorded else work.head, work.head,
-        None if head_id is None else head_id[0], work.branches, work.executions, found.inputs, found.client, messages,
-        None, work.seq, log, forks=not recorded and work.head is not None and not work.is_tip(tx),
-        answer=_answer_there(tx, work, messages, head_id),
+        session.key, session.epoch, found.turn, found.turn_id, found.step, found.execution,
+        _before(tx, session, recorded[0][0]) if recorded else session.head, session.head,
+        None if head_id is None else head_id[0], session.branches, session.executions, found.inputs, found.client,
+        messages,
+        None, session.seq, log, forks=not recorded and session.head is not None and not session.is_tip(tx),
+        answer=_answer_there(tx, session, messages, head_id),
     )  # fmt: skip
 
 
-def _before(tx: Tx, work: Work, depth: int) -> Place | None:
+def _before(tx: Tx, session: SessionRow, depth: int) -> Place | None:
     """The place above a depth of the head's branch."""
-    branch = work.branch or 0
+    branch = session.branch or 0
     parent, fork_depth = tx.one(
-        "SELECT parent, fork_depth FROM branch WHERE session_key = ? AND number = ?", work.key, branch
+        "SELECT parent, fork_depth FROM branch WHERE session_key = ? AND number = ?", session.key, branch
     )
     if depth > fork_depth + 1:
         return Place(branch, depth - 1)
     return None if parent is None else Place(parent, fork_depth)
 
 
-def _answer_there(tx: Tx, work: Work, messages: tuple[Message, ...], head_id: Any) -> Message | None:
+def _answer_there(tx: Tx, session: SessionRow, messages: tuple[Message, ...], head_id: Any) -> Message | None:
     """The assistant message the path ends in, when there is nothing to answer (C13)."""
     if not messages and head_id is None:
         return None
-    last = messages[-1] if messages else message_at(tx, work.key, head_id[0])
+    last = messages[-1] if messages else message_at(tx, session.key, head_id[0])
     return last if last.role == "assistant" and not last.tool_calls else None

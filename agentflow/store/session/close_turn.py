@@ -16,7 +16,7 @@ from agentflow.conversation.repair import INTERRUPTED, OpenCall, close
 from agentflow.errors import AgentflowError
 from agentflow.message import ExecutionStatus, Message, ToolCallStatus, TurnState, Usage
 from agentflow.store import rows
-from agentflow.store.session.session_row import Work
+from agentflow.store.session.session_row import SessionRow
 from agentflow.store.sql.transaction import Tx
 from agentflow.text import compact_json
 from agentflow.turn_table import Trigger, move
@@ -37,21 +37,21 @@ class _Left:
     streams: Sequence[tuple[str, str | None, int]]
 
 
-def repair(tx: Tx, work: Work, turn: int, at: Instant, new_id: NewId) -> str:
+def repair(tx: Tx, session: SessionRow, turn: int, at: Instant, new_id: NewId) -> str:
     """Close the turn of an owner that is gone (T30); returns its id. Its entries are staged in `work`."""
-    left = _left(tx, work.key, turn)
-    heard = _heard(tx, work.key, turn, left)
+    left = _left(tx, session.key, turn)
+    heard = _heard(tx, session.key, turn, left)
     shown, seen, of = next((stream for stream in left.streams if stream[2] in heard and stream[1]), ("", "", 0))
     closing = close(left.calls, seen or "", _DIED, marker=INTERRUPTED)
-    _close_calls(tx, work, turn, left.execution, closing.results, new_id)
+    _close_calls(tx, session, turn, left.execution, closing.results, new_id)
     for call_id, _, _ in left.streams:
-        work.rows.append(_lost_call(call_id))
-        work.tell(events.plain(events.LLM_CALL_ERRORED, {"call_id": call_id, "code": "interrupted"}))
+        session.rows.append(_lost_call(call_id))
+        session.tell(events.plain(events.LLM_CALL_ERRORED, {"call_id": call_id, "code": "interrupted"}))
     answer = None
     if closing.text is not None:
         answer = Message(shown if of == left.execution else new_id(), "assistant", closing.text)
-        work.record(tx, [answer], turn, left.execution, head_id(tx, work))
-    _end(tx, work, turn, left, _REPAIR, at, answer, closing.answer_chars, None)
+        session.record(tx, [answer], turn, left.execution, head_id(tx, session))
+    _end(tx, session, turn, left, _REPAIR, at, answer, closing.answer_chars, None)
     return left.turn_id
 
 
@@ -66,43 +66,43 @@ def _heard(tx: Tx, key: int, turn: int, left: _Left) -> set[int]:
     return heard
 
 
-def repair_and_release(tx: Tx, work: Work, at: Instant, new_id: NewId) -> None:
+def repair_and_release(tx: Tx, session: SessionRow, at: Instant, new_id: NewId) -> None:
     """Close the dead turn that has the session, and let nobody have it; the session's row is left to `save`."""
-    turn = work.turn or 0
-    repair(tx, work, turn, at, new_id)
-    work.flush(tx, turn, at)
-    work.release()
-    work.epoch += 1
+    turn = session.turn or 0
+    repair(tx, session, turn, at, new_id)
+    session.flush(tx, turn, at)
+    session.release()
+    session.epoch += 1
 
 
 def close_paused(
-    tx: Tx, work: Work, turn: int, at: Instant, new_id: NewId, why: str, marker: str | None,
+    tx: Tx, session: SessionRow, turn: int, at: Instant, new_id: NewId, why: str, marker: str | None,
     error: AgentflowError | None,
 ) -> str:  # fmt: skip
     """Close a paused turn: its question gets a placeholder result (T25); returns the turn's id."""
-    left = _left(tx, work.key, turn)
+    left = _left(tx, session.key, turn)
     closing = close(left.calls, "", why, marker=marker, always=marker is not None)
-    _close_calls(tx, work, turn, left.execution, closing.results, new_id)
+    _close_calls(tx, session, turn, left.execution, closing.results, new_id)
     for execution, call_id in tx.all(
         "SELECT execution, call_id FROM question WHERE session_key = ? AND turn = ? AND state = 'pending'",
-        work.key, turn,
+        session.key, turn,
     ):  # fmt: skip
-        work.rows.append(rows.MoveQuestion("closed", execution, call_id, "pending"))
+        session.rows.append(rows.MoveQuestion("closed", execution, call_id, "pending"))
     answer = None
     if closing.text is not None:
         answer = Message(new_id(), "assistant", closing.text)
-        work.record(tx, [answer], turn, left.execution, head_id(tx, work))
-    _end(tx, work, turn, left, _STOP_PAUSED, at, answer, closing.answer_chars, error)
+        session.record(tx, [answer], turn, left.execution, head_id(tx, session))
+    _end(tx, session, turn, left, _STOP_PAUSED, at, answer, closing.answer_chars, error)
     return left.turn_id
 
 
-def head_id(tx: Tx, work: Work) -> str | None:
+def head_id(tx: Tx, session: SessionRow) -> str | None:
     """The id of the message the path ends in: the last one staged, else the recorded one."""
-    for row in reversed(work.rows):
-        if isinstance(row, rows.InsertMessage) and (row.branch, row.depth) == work.head:
+    for row in reversed(session.rows):
+        if isinstance(row, rows.InsertMessage) and (row.branch, row.depth) == session.head:
             return row.id
     place = "SELECT id FROM message WHERE session_key = ? AND branch = ? AND depth = ?"
-    row = tx.one(place, work.key, work.branch, work.depth)
+    row = tx.one(place, session.key, session.branch, session.depth)
     return None if row is None else str(row[0])
 
 
@@ -123,18 +123,18 @@ def _left(tx: Tx, key: int, turn: int) -> _Left:
 
 
 def _close_calls(
-    tx: Tx, work: Work, turn: int, main: int, results: Sequence[tuple[OpenCall, str]], new_id: NewId
+    tx: Tx, session: SessionRow, turn: int, main: int, results: Sequence[tuple[OpenCall, str]], new_id: NewId
 ) -> None:
     """Placeholder results, each on the path of the run that asked."""
     for call, text in results:
         result = Message(new_id(), "tool", text, (), call.id, call.name)
         ended = events.tool_call_ended(result, ok=False)
         if call.execution == main:
-            work.record(tx, [result], turn, main, head_id(tx, work))
-            work.tell(ended)
+            session.record(tx, [result], turn, main, head_id(tx, session))
+            session.tell(ended)
         else:
-            work.record_below(tx, result, turn, call.execution, ended)
-        work.rows.append(
+            session.record_below(tx, result, turn, call.execution, ended)
+        session.rows.append(
             rows.EndToolCall(ToolCallStatus.CLOSED, None, 0, result.id, None, 0, call.execution, call.id, call.status)
         )
 
@@ -148,14 +148,14 @@ def _lost_call(call_id: str) -> rows.EndLlmCall:
 
 
 def _end(
-    tx: Tx, work: Work, turn: int, left: _Left, moved: tuple[TurnState, TurnState], at: Instant,
+    tx: Tx, session: SessionRow, turn: int, left: _Left, moved: tuple[TurnState, TurnState], at: Instant,
     answer: Message | None, chars: int, error: AgentflowError | None,
 ) -> None:  # fmt: skip
     from_state, to_state = moved
-    usage = turn_usage(tx, work.key, turn)
+    usage = turn_usage(tx, session.key, turn)
     failure = None if error is None else error.as_dict()
-    work.ended_at, work.outcome = at, to_state
-    work.rows += (
+    session.ended_at, session.outcome = at, to_state
+    session.rows += (
         rows.EndTurn(
             to_state, at, compact_json(failure) if failure else None, None, usage.input, usage.output, usage.cache_read,
             usage.cache_write, None if usage.cost is None else str(usage.cost), turn, from_state,
@@ -164,12 +164,12 @@ def _end(
     )  # fmt: skip
     open_executions = tx.all(
         "SELECT number FROM execution WHERE session_key = ? AND turn = ? AND status IN (?, ?)",
-        work.key, turn, ExecutionStatus.RUNNING, ExecutionStatus.PENDING_USER_INPUT,
+        session.key, turn, ExecutionStatus.RUNNING, ExecutionStatus.PENDING_USER_INPUT,
     )  # fmt: skip
     for (execution,) in open_executions:
-        work.rows.append(rows.MoveExecution(ExecutionStatus.ABORTED, None, execution))
+        session.rows.append(rows.MoveExecution(ExecutionStatus.ABORTED, None, execution))
     seen = str(answer.content)[:chars] if answer is not None and chars else None
-    work.tell(
+    session.tell(
         events.plain(events.STEP_COMPLETED, {"order": left.step, "state": to_state}),
         events.turn_completed(to_state, usage, failure),
         events.done(left.turn_id, seen, to_state, left.step, failure=failure),

@@ -24,7 +24,7 @@ from agentflow.store.records import Claimed, Replayed
 from agentflow.store.requests import Owning
 from agentflow.store.session.close_turn import close_paused, head_id, repair, turn_usage
 from agentflow.store.session.refusals import refuse_answer
-from agentflow.store.session.session_row import Work
+from agentflow.store.session.session_row import SessionRow
 from agentflow.store.session.waiting import end_waiting, take_first
 from agentflow.store.sql.transaction import Tx
 from agentflow.text import compact_json
@@ -37,25 +37,25 @@ class QuestionExpired(AgentflowError):
     code = "question_expired"
 
 
-class Start:
+class OpenStep:
     """A session that no live turn has, on its way to the next step."""
 
-    def __init__(self, tx: Tx, work: Work, owning: Owning) -> None:
+    def __init__(self, tx: Tx, session: SessionRow, owning: Owning) -> None:
         self.tx = tx
-        self.work = work
+        self.session = session
         self.owning = owning
-        self.pending = [] if work.created else pending_questions(tx, work.key)
+        self.pending = [] if session.created else pending_questions(tx, session.key)
         self.before: list[tuple[str, tuple[events.LogEntry, ...]]] = []
-        self.previous_ended_at = work.ended_at
+        self.previous_ended_at = session.ended_at
 
     def repair_dead(self) -> None:
-        work, owning = self.work, self.owning
-        if work.turn is None:
+        session, owning = self.session, self.owning
+        if session.turn is None:
             return
-        turn = work.turn
-        self.previous_ended_at = min(work.lease_until or owning.at, owning.at)  # its last sign of life
-        turn_id = repair(self.tx, work, turn, owning.at, owning.new_id)
-        work.turn = None
+        turn = session.turn
+        self.previous_ended_at = min(session.lease_until or owning.at, owning.at)  # its last sign of life
+        turn_id = repair(self.tx, session, turn, owning.at, owning.new_id)
+        session.turn = None
         self._flush_before(turn_id, turn)
 
     def expire_question(self) -> None:
@@ -78,28 +78,28 @@ class Start:
     def stop_as_asked(self) -> None:
         """Stop the paused turn of the path when that was asked for while it was about to pause (T25)."""
         paused = self.paused_here()
-        if paused is not None and self.work.stop_turn == paused.turn_id:
+        if paused is not None and self.session.stop_turn == paused.turn_id:
             self.stop_question()
 
     def _close(self, paused: Pending, why: str, marker: str | None, error: AgentflowError | None) -> None:
-        work, owning = self.work, self.owning
-        turn_id = close_paused(self.tx, work, paused.turn, owning.at, owning.new_id, why, marker, error)
+        session, owning = self.session, self.owning
+        turn_id = close_paused(self.tx, session, paused.turn, owning.at, owning.new_id, why, marker, error)
         self.pending.remove(paused)
         self._flush_before(turn_id, paused.turn)
 
     def _flush_before(self, turn_id: str, turn: int) -> None:
-        self.before.append((turn_id, tuple(self.work.flush(self.tx, turn, self.owning.at))))
+        self.before.append((turn_id, tuple(self.session.flush(self.tx, turn, self.owning.at))))
 
     def first_waiting(self) -> Claimed | None:
         """Begin the first waiting turn that can begin; one whose input is refused by now has failed (C17, C24)."""
-        while self.work.queued and self.paused_here() is None:
-            entry = take_first(self.tx, self.work)
+        while self.session.queued and self.paused_here() is None:
+            entry = take_first(self.tx, self.session)
             turn_id = entry.turn_id or self.owning.new_id()
             try:
                 begun = self.begin(entry, turn_id)
             except InvalidInput as error:
-                self._flush_before(turn_id, end_waiting(self.work, turn_id, TurnState.FAILED, self.owning.at, error))
-                self.work.save(self.tx, self.owning.at)
+                self._flush_before(turn_id, end_waiting(self.session, turn_id, TurnState.FAILED, self.owning.at, error))
+                self.session.save(self.tx, self.owning.at)
                 continue
             if isinstance(begun, Claimed):
                 return begun
@@ -107,7 +107,7 @@ class Start:
 
     def paused_here(self) -> Pending | None:
         """The question the active path waits for (C6)."""
-        return next((pending for pending in self.pending if pending.place == self.work.head), None)
+        return next((pending for pending in self.pending if pending.place == self.session.head), None)
 
     def begin(self, given: Input, turn_id: str) -> Claimed | Replayed:
         if isinstance(given, AskUserAnswer):
@@ -129,62 +129,62 @@ class Start:
         return self._resume(paused, merged.answer, given, turn_id, aliases)
 
     def _merge(self, given: ClientMessage | ClientAppend | ClientMessages) -> view.Merge:
-        known = KnownRows(self.tx, self.work.key, {pending.place for pending in self.pending})
-        head, new_id = known.at(self.work.head), self.owning.new_id
+        known = KnownRows(self.tx, self.session.key, {pending.place for pending in self.pending})
+        head, new_id = known.at(self.session.head), self.owning.new_id
         if isinstance(given, ClientMessages):
             return view.merge(known, head, given.messages, new_id)
         return view.append(known, head, given.messages, new_id)
 
     def _move_head(self, merged: view.Merge) -> None:
         if merged.head_moved and merged.cursor is not None:
-            self.work.tell(events.plain(events.HEAD_MOVED, {"head_id": merged.cursor.id}))
-        self.work.head = None if merged.cursor is None else merged.cursor.place
+            self.session.tell(events.plain(events.HEAD_MOVED, {"head_id": merged.cursor.id}))
+        self.session.head = None if merged.cursor is None else merged.cursor.place
 
     def _stay_paused(self, paused: Pending, merged: view.Merge, turn_id: str | None) -> Replayed:
         """A view that ends on a paused head finds its question there (C27)."""
         self._move_head(merged)
         if turn_id is not None and turn_id != paused.turn_id:
-            self.work.rows.append(rows.InsertAlias("turn", turn_id, paused.turn_id))
-        self.work.flush(self.tx, None, self.owning.at)
-        self.work.save(self.tx, self.owning.at)
+            self.session.rows.append(rows.InsertAlias("turn", turn_id, paused.turn_id))
+        self.session.flush(self.tx, None, self.owning.at)
+        self.session.save(self.tx, self.owning.at)
         return Replayed(paused.turn_id, paused.after_seq)
 
     def _new_turn(self, given: Input, turn_id: str, merged: view.Merge) -> Claimed:
-        work, owning = self.work, self.owning
-        after_seq, inputs = work.seq, owning.check_inputs(given.inputs)
+        session, owning = self.session, self.owning
+        after_seq, inputs = session.seq, owning.check_inputs(given.inputs)
         self._drop_todos()
-        work.turns += 1
-        work.steps += 1
-        work.executions += 1
-        if work.created:
-            work.tell(events.plain(events.SESSION_CREATED, {"agent_id": owning.agent}))
-        work.tell(events.turn_started(turn_id, owning.config[0]))
+        session.turns += 1
+        session.steps += 1
+        session.executions += 1
+        if session.created:
+            session.tell(events.plain(events.SESSION_CREATED, {"agent_id": owning.agent}))
+        session.tell(events.turn_started(turn_id, owning.config[0]))
         self._move_head(merged)
-        base = work.head
+        base = session.head
         config_hash, config_text = owning.config
-        work.rows += (
+        session.rows += (
             rows.InsertBlob(config_hash, config_text),
             rows.InsertTurn(
-                work.turns, turn_id, TurnState.RUNNING, config_hash, owning.at, _kept(inputs, given), after_seq
+                session.turns, turn_id, TurnState.RUNNING, config_hash, owning.at, _kept(inputs, given), after_seq
             ),
             rows.InsertExecution(
-                work.executions, work.turns, owning.agent, config_hash, ExecutionStatus.RUNNING, owning.at
+                session.executions, session.turns, owning.agent, config_hash, ExecutionStatus.RUNNING, owning.at
             ),
         )
         parent = None if merged.cursor is None else merged.cursor.id
-        messages = work.record(self.tx, merged.writes, work.turns, work.executions, parent)
+        messages = session.record(self.tx, merged.writes, session.turns, session.executions, parent)
         answer = self._answer_there(merged, messages)
         claimed = self._open_step(
-            work.turns,
+            session.turns,
             turn_id,
-            work.executions,
+            session.executions,
             base,
             messages,
             inputs,
             given.client.as_dict(),
             answered=answer is not None,
         )
-        forks = not messages and work.head is not None and not work.is_tip(self.tx)
+        forks = not messages and session.head is not None and not session.is_tip(self.tx)
         delivered = (*given.messages[: merged.new_from], *merged.news) if isinstance(given, ClientMessages) else ()
         claimed = replace(claimed, delivered=delivered, new_from=merged.new_from)
         return replace(claimed, answer=answer, forks=forks, previous_ended_at=self.previous_ended_at)
@@ -195,36 +195,36 @@ class Start:
             return messages[-1] if messages[-1].role == "assistant" else None
         if merged.cursor is None or merged.cursor.role != "assistant" or merged.cursor.calls:
             return None
-        return message_at(self.tx, self.work.key, merged.cursor.id)
+        return message_at(self.tx, self.session.key, merged.cursor.id)
 
     def _drop_todos(self) -> None:
         """A new request starts with an empty list; the client is told when there was one (T32)."""
-        if self.owning.planning and (before := shown(self.tx, self.work.key)) is not None and before.items:
-            self.work.tell(events.todo([], 0, 0))
+        if self.owning.planning and (before := shown(self.tx, self.session.key)) is not None and before.items:
+            self.session.tell(events.todo([], 0, 0))
 
     def _restore_todos(self, turn: int, main: int) -> None:
         """A resumed turn has its list back; the client is told when it saw another one meanwhile (T32)."""
         if not self.owning.planning:
             return
-        listed = newest(self.tx, self.work.key, turn, main)
-        if listed is not None and listed != shown(self.tx, self.work.key):
-            self.work.tell(events.todo(list(listed.items), listed.execution, listed.number))
+        listed = newest(self.tx, self.session.key, turn, main)
+        if listed is not None and listed != shown(self.tx, self.session.key):
+            self.session.tell(events.todo(list(listed.items), listed.execution, listed.number))
 
     def _answer(self, given: AskUserAnswer, turn_id: str) -> Claimed:
         here = self.paused_here()
         if here is None or here.call_id != given.tool_call_id:
-            refuse_answer(self.tx, self.work.key, given.tool_call_id)
+            refuse_answer(self.tx, self.session.key, given.tool_call_id)
         return self._resume(here, format_answers(here.asked(), given.answers), given, turn_id, [])
 
     def _resume(self, paused: Pending, answer: str, given: Input, turn_id: str, aliases: list[str]) -> Claimed:
         """The answer becomes the call's result and the same turn goes on in a new step (T19, T20)."""
-        work, owning, base = self.work, self.owning, self.work.head
+        session, owning, base = self.session, self.owning, self.session.head
         text = answer if isinstance(given, AskUserAnswer) else format_answers(paused.asked(), answer)
         result = Message(owning.new_id(), "tool", text, (), paused.call_id, "ask_user")
-        work.steps += 1
+        session.steps += 1
         from_state, to_state = _ANSWER
         main, *below = self._paused_executions(paused.turn)
-        work.rows += (
+        session.rows += (
             rows.MoveQuestion("answered", paused.execution, paused.call_id, "pending"),
             rows.MoveTurn(to_state, paused.turn, from_state),
             *(rows.MoveExecution(ExecutionStatus.RUNNING, None, execution) for execution in (main, *below)),
@@ -234,20 +234,20 @@ class Start:
             ),
         )  # fmt: skip
         # The result of a sub-agent's question is no node of the conversation; the message that waits for it is.
-        named = result.id if paused.execution == main else head_id(self.tx, work) or ""
-        work.rows += [rows.InsertAlias("message", alias, named) for alias in aliases]
+        named = result.id if paused.execution == main else head_id(self.tx, session) or ""
+        session.rows += [rows.InsertAlias("message", alias, named) for alias in aliases]
         if turn_id != paused.turn_id:
-            work.rows.append(rows.InsertAlias("turn", turn_id, paused.turn_id))
-        work.rows.append(rows.InsertBlob(*owning.config))
-        work.tell(events.ask_user_answered(paused.call_id, owning.config[0]))
+            session.rows.append(rows.InsertAlias("turn", turn_id, paused.turn_id))
+        session.rows.append(rows.InsertBlob(*owning.config))
+        session.tell(events.ask_user_answered(paused.call_id, owning.config[0]))
         self._restore_todos(paused.turn, main)
         if paused.execution == main:
-            work.record(self.tx, [result], paused.turn, main, head_id(self.tx, work))
-            work.tell(events.tool_call_ended(result, ok=True))
+            session.record(self.tx, [result], paused.turn, main, head_id(self.tx, session))
+            session.tell(events.tool_call_ended(result, ok=True))
         else:
             ended = events.tool_call_ended(result, ok=True)
-            work.record_below(self.tx, result, paused.turn, paused.execution, ended)
-        kept = self.tx.one("SELECT request FROM turn WHERE session_key = ? AND number = ?", work.key, paused.turn)[0]
+            session.record_below(self.tx, result, paused.turn, paused.execution, ended)
+        kept = self.tx.one("SELECT request FROM turn WHERE session_key = ? AND number = ?", session.key, paused.turn)[0]
         before: dict[str, Any] = json.loads(kept) if kept is not None else {}
         client = given.client.as_dict() or before.get("client", {})
         claimed = self._open_step(
@@ -255,19 +255,19 @@ class Start:
             answered=paused.execution != main,
         )  # fmt: skip
         return replace(
-            claimed, resumed=True, asking=paused.execution, usage=turn_usage(self.tx, work.key, paused.turn),
+            claimed, resumed=True, asking=paused.execution, usage=turn_usage(self.tx, session.key, paused.turn),
             worked=self._worked(paused.turn),
         )  # fmt: skip
 
     def _worked(self, turn: int) -> Instant:
         """How long the turn's earlier steps took; the pauses between them do not count."""
         took = "SELECT sum(completed_at - opened_at) FROM step WHERE session_key = ? AND turn = ?"
-        return max(int(self.tx.one(took, self.work.key, turn)[0] or 0), 0)
+        return max(int(self.tx.one(took, self.session.key, turn)[0] or 0), 0)
 
     def _paused_executions(self, turn: int) -> list[int]:
         """The main execution of a paused turn, and those of the sub-agents it was handed to."""
         waiting = "SELECT number FROM execution WHERE session_key = ? AND turn = ? AND status = ? ORDER BY number"
-        found = self.tx.all(waiting, self.work.key, turn, ExecutionStatus.PENDING_USER_INPUT)
+        found = self.tx.all(waiting, self.session.key, turn, ExecutionStatus.PENDING_USER_INPUT)
         return [number for (number,) in found]
 
     def _open_step(
@@ -276,29 +276,29 @@ class Start:
         *,
         answered: bool = False,
     ) -> Claimed:  # fmt: skip
-        work, owning = self.work, self.owning
-        last_id = head_id(self.tx, work)
+        session, owning = self.session, self.owning
+        last_id = head_id(self.tx, session)
         asked = next((message.id for message in reversed(messages) if message.role in ("user", "tool")), None)
-        work.rows.append(rows.InsertStep(work.steps, turn, TurnState.RUNNING, owning.at, asked))
-        work.tell(events.step_started(work.steps))
+        session.rows.append(rows.InsertStep(session.steps, turn, TurnState.RUNNING, owning.at, asked))
+        session.tell(events.step_started(session.steps))
         call_id = None
         if owning.call_model is not None and not answered:
             call_id = owning.new_id()
-            work.rows.append(
+            session.rows.append(
                 rows.InsertLlmCall(
-                    call_id, turn, execution, work.steps, 1, "main", owning.call_model, "requested", owning.at,
-                    work.branch, work.depth,
+                    call_id, turn, execution, session.steps, 1, "main", owning.call_model, "requested", owning.at,
+                    session.branch, session.depth,
                 )
             )  # fmt: skip
-            work.tell(events.llm_call_requested(events.ModelCall(call_id, 1, "main", owning.call_model)))
-        log = tuple(work.flush(self.tx, turn, owning.at))
-        work.epoch += 1
-        work.turn, work.owner, work.lease_until = turn, owning.owner, owning.lease_until
-        work.stop_turn = None
-        work.save(self.tx, owning.at)
+            session.tell(events.llm_call_requested(events.ModelCall(call_id, 1, "main", owning.call_model)))
+        log = tuple(session.flush(self.tx, turn, owning.at))
+        session.epoch += 1
+        session.turn, session.owner, session.lease_until = turn, owning.owner, owning.lease_until
+        session.stop_turn = None
+        session.save(self.tx, owning.at)
         return Claimed(
-            work.key, work.epoch, turn, turn_id, work.steps, execution, base, work.head, last_id, work.branches,
-            work.executions, inputs, client, messages, call_id, work.seq, log, tuple(self.before),
+            session.key, session.epoch, turn, turn_id, session.steps, execution, base, session.head, last_id,
+            session.branches, session.executions, inputs, client, messages, call_id, session.seq, log, tuple(self.before),
         )  # fmt: skip
 
 

@@ -6,15 +6,15 @@ from typing import NoReturn
 
 from agentflow.clock import SECOND, Instant
 from agentflow.errors import InvalidInput, NoPendingQuestion, QuestionAlreadyAnswered, TurnAlreadyActive
-from agentflow.store.session.session_row import Work
+from agentflow.store.session.session_row import SessionRow
 from agentflow.store.sql.transaction import Tx
 
 BUSY = "A request is already being processed for this session"
 ANSWERED = "The pending question has already been answered for this session"
 
 
-def refuse_busy(work: Work, session_id: str, turn_id: str, at: Instant) -> NoReturn:
-    wait = max((work.lease_until or 0) - at, 0) / SECOND
+def refuse_busy(session: SessionRow, session_id: str, turn_id: str, at: Instant) -> NoReturn:
+    wait = max((session.lease_until or 0) - at, 0) / SECOND
     raise TurnAlreadyActive(
         f"{BUSY}: turn {turn_id} of session {session_id!r} is running. Wait for it to end, or stop it.",
         detail={"session_id": session_id, "turn_id": turn_id, "retry_after": round(wait, 3)},

@@ -35,7 +35,7 @@ _UPDATE = (
 
 
 @dataclass(slots=True)
-class Work:
+class SessionRow:
     """The row's columns, changed in place, and the rows and log entries gathered for `write`."""
 
     key: int
@@ -61,31 +61,31 @@ class Work:
     _read_epoch: int = -1
 
     @classmethod
-    def locked(cls, tx: Tx, session_id: str) -> Work | None:
+    def locked(cls, tx: Tx, session_id: str) -> SessionRow | None:
         """The session's row, locked until the transaction ends; null when there is none."""
         return cls._of(tx.one(_SELECT + "id = ?" + _for_update(tx), session_id))
 
     @classmethod
-    def by_key(cls, tx: Tx, key: int) -> Work | None:
+    def by_key(cls, tx: Tx, key: int) -> SessionRow | None:
         return cls._of(tx.one(_SELECT + "key = ?" + _for_update(tx), key))
 
     @classmethod
-    def _of(cls, row: Any) -> Work | None:
+    def _of(cls, row: Any) -> SessionRow | None:
         if row is None:
             return None
-        work = cls(*row)
-        work._read_epoch = work.epoch
-        return work
+        session = cls(*row)
+        session._read_epoch = session.epoch
+        return session
 
     @classmethod
-    def made(cls, tx: Tx, session_id: str, agent: str, environment: str, at: Instant) -> Work:
+    def made(cls, tx: Tx, session_id: str, agent: str, environment: str, at: Instant) -> SessionRow:
         """A new session's row, or the one that another process made first."""
         count = tx.execute(_INSERT, session_id, agent, environment, at, at)
-        work = cls.locked(tx, session_id)
-        if work is None:
+        session = cls.locked(tx, session_id)
+        if session is None:
             raise LookupError(f"session {session_id!r} vanished while it was made")
-        work.created = count == 1
-        return work
+        session.created = count == 1
+        return session
 
     @property
     def head(self) -> Place | None:

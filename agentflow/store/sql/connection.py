@@ -5,17 +5,17 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from agentflow.store.sql.database import Connection, Database
+from agentflow.store.sql.database import Database, RawConnection
 from agentflow.store.sql.schema import prepare
 from agentflow.store.sql.transaction import Tx
 
 
-class Line:
+class Connection:
     """Used by one thread. Its transactions are opened and closed by text, so nothing happens behind our back."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self._connection: Connection = None
+        self._connection: RawConnection = None
         self._cursor: Any = None
         self._place: object = None
 

@@ -25,7 +25,7 @@ from agentflow.errors import InvalidInput, StoreError
 
 BUSY_TIMEOUT_MS = 15_000
 
-Connection = Any  # sqlite3.Connection or psycopg.Connection, in autocommit mode: we write BEGIN and COMMIT ourselves
+RawConnection = Any  # sqlite3.Connection or psycopg.Connection, in autocommit mode: we write BEGIN and COMMIT ourselves
 
 
 class Database(ABC):
@@ -45,19 +45,19 @@ class Database(ABC):
         self.is_prepared = False
 
     @abstractmethod
-    def connect(self) -> Connection:
+    def connect(self) -> RawConnection:
         """A new connection (the same one in memory), ready for work; `StoreError` when there is none."""
 
     @abstractmethod
-    def in_transaction(self, connection: Connection) -> bool:
+    def in_transaction(self, connection: RawConnection) -> bool:
         """Whether its transaction is still open: some errors end it on their own."""
 
     @abstractmethod
-    def may_succeed_again(self, error: BaseException, connection: Connection) -> bool:
+    def may_succeed_again(self, error: BaseException, connection: RawConnection) -> bool:
         """Whether a transaction that failed with this error before its COMMIT is worth another try."""
 
     @abstractmethod
-    def is_dead(self, connection: Connection) -> bool:
+    def is_dead(self, connection: RawConnection) -> bool:
         """Whether the connection is of no use any more."""
 
     def place(self) -> object:
@@ -69,7 +69,7 @@ class Database(ABC):
         """The error as ours: a driver's error as `StoreError`, one that is `unfit` as that, any other as it is."""
 
     @abstractmethod
-    def release(self, connection: Connection) -> None:
+    def release(self, connection: RawConnection) -> None:
         """Give back what `connect` gave."""
 
     @abstractmethod
@@ -90,7 +90,7 @@ class SqliteDatabase(Database):
         if not path:
             self.lock = threading.RLock()
 
-    def connect(self) -> Connection:
+    def connect(self) -> RawConnection:
         if self.path:
             return self._open(self.path)
         with self.lock:
@@ -136,7 +136,7 @@ class SqliteDatabase(Database):
             return None
         return None if status is None else (status.st_dev, status.st_ino)
 
-    def release(self, connection: Connection) -> None:
+    def release(self, connection: RawConnection) -> None:
         if self.path:
             connection.close()
 
@@ -145,13 +145,13 @@ class SqliteDatabase(Database):
             if self._memory is not None:
                 self._memory.close()
 
-    def in_transaction(self, connection: Connection) -> bool:
+    def in_transaction(self, connection: RawConnection) -> bool:
         return bool(connection.in_transaction)
 
-    def may_succeed_again(self, error: BaseException, connection: Connection) -> bool:
+    def may_succeed_again(self, error: BaseException, connection: RawConnection) -> bool:
         return False
 
-    def is_dead(self, connection: Connection) -> bool:
+    def is_dead(self, connection: RawConnection) -> bool:
         return False
 
     def wrap(self, error: Exception) -> Exception:
@@ -188,7 +188,7 @@ class PostgresDatabase(Database):
     begin_write = "BEGIN ISOLATION LEVEL READ COMMITTED"
     begin_read = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
-    def connect(self) -> Connection:
+    def connect(self) -> RawConnection:
         try:
             import psycopg
         except ImportError as error:
@@ -203,18 +203,18 @@ class PostgresDatabase(Database):
                 f"The Postgres database cannot be reached: {str(error).strip()}. Check the database URL and the server."
             ) from error
 
-    def in_transaction(self, connection: Connection) -> bool:
+    def in_transaction(self, connection: RawConnection) -> bool:
         from psycopg.pq import TransactionStatus
 
         return connection.info.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR)
 
-    def may_succeed_again(self, error: BaseException, connection: Connection) -> bool:
+    def may_succeed_again(self, error: BaseException, connection: RawConnection) -> bool:
         return getattr(error, "sqlstate", None) in _RETRIED or self.is_dead(connection)
 
-    def is_dead(self, connection: Connection) -> bool:
+    def is_dead(self, connection: RawConnection) -> bool:
         return bool(connection.closed)
 
-    def release(self, connection: Connection) -> None:
+    def release(self, connection: RawConnection) -> None:
         connection.close()
 
     def close(self) -> None:

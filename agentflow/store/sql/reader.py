@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from agentflow.store.sql.connection import Line
+from agentflow.store.sql.connection import Connection
 from agentflow.store.sql.database import Database
 from agentflow.store.sql.job_thread import Job, JobThread
 from agentflow.store.sql.transaction import Tx
@@ -19,8 +19,8 @@ class Reader:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._line = Line(database)
-        self._thread = JobThread("agentflow-reader", self._work, self._line.drop, limit=1)
+        self._connection = Connection(database)
+        self._thread = JobThread("agentflow-reader", self._work, self._connection.drop, limit=1)
 
     async def run(self, call: Callable[[Tx], T]) -> T:
         """What the job read; `call` may be run more than once."""
@@ -41,11 +41,11 @@ class Reader:
         """Run the job; whether another try may succeed."""
         job.value = job.error = None
         try:
-            job.value = job.call(self._line.begin(self._database.begin_read))
-            self._line.run("COMMIT")
+            job.value = job.call(self._connection.begin(self._database.begin_read))
+            self._connection.run("COMMIT")
         except Exception as error:
-            again = self._line.may_try_again(error)
-            self._line.rollback()
+            again = self._connection.may_try_again(error)
+            self._connection.rollback()
             job.error = self._database.wrap(error)
             return again
         return False

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agentflow.errors import StoreError
-from agentflow.store.sql.database import Connection, Database, open_database, shown_url
+from agentflow.store.sql.database import Database, RawConnection, open_database, shown_url
 
 SCHEMA_VERSION = "0001"
 
@@ -27,7 +27,7 @@ _HAS_VERSION = {
 }
 
 
-def prepare(database: Database, connection: Connection) -> None:
+def prepare(database: Database, connection: RawConnection) -> None:
     """Bring the database to this version once, however many processes do it at the same moment (B52).
 
     Raises `StoreError` for a newer database and for an older one that is not upgraded by itself.
@@ -67,7 +67,7 @@ def upgrade(url: str) -> tuple[str, str]:
     return before, SCHEMA_VERSION
 
 
-def _version(database: Database, connection: Connection) -> str | None:
+def _version(database: Database, connection: RawConnection) -> str | None:
     """The version the database is stamped with, `"0000"` for an empty stamp, null when it has none."""
     if connection.execute(_HAS_VERSION[database.name]).fetchone() is None:
         return None
@@ -75,7 +75,7 @@ def _version(database: Database, connection: Connection) -> str | None:
     return "0000" if row is None else str(row[0])
 
 
-def _make(database: Database, connection: Connection) -> str:
+def _make(database: Database, connection: RawConnection) -> str:
     """Make the tables unless another process has made them meanwhile; the version then."""
     connection.execute(database.begin_write)
     try:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from agentflow.errors import StoreError
-from agentflow.store.sql.connection import Line
+from agentflow.store.sql.connection import Connection
 from agentflow.store.sql.database import Database
 from agentflow.store.sql.job_thread import Job, JobThread
 from agentflow.store.sql.transaction import Tx
@@ -30,10 +30,10 @@ class Writer:
 
     def __init__(self, database: Database, on_commit: Callable[[int], None] | None = None) -> None:
         self._database = database
-        self._line = Line(database)
+        self._connection = Connection(database)
         self._on_commit = on_commit
         self._commits = 0
-        self._thread = JobThread("agentflow-writer", self._work, self._line.drop, limit=_GROUP)
+        self._thread = JobThread("agentflow-writer", self._work, self._connection.drop, limit=_GROUP)
 
     async def run(self, call: Callable[[Tx], T], lock_key: int | str = 0) -> T:
         """The job's result, durable. `call` may be run more than once: it is a function of its transaction only.
@@ -63,33 +63,33 @@ class Writer:
                     self._run_apart(group)
                 break
             except Exception as error:
-                again = left > 0 and self._line.may_try_again(error)
-                self._line.rollback()
+                again = left > 0 and self._connection.may_try_again(error)
+                self._connection.rollback()
                 if not again:
                     self._fail(group, error)
                     return False
         if all(job.error is not None for job in group):
-            self._line.rollback()
+            self._connection.rollback()
             return False
         return True
 
     def _run_together(self, group: list[Job]) -> bool:
         """Run the jobs without savepoints, which is the rule; false when one was refused and nothing is left of it."""
-        tx = self._line.begin(self._database.begin_write)
+        tx = self._connection.begin(self._database.begin_write)
         for job in group:
             if not self._succeeds(tx, job):
-                self._line.rollback()
+                self._connection.rollback()
                 return len(group) == 1
         return True
 
     def _run_apart(self, group: list[Job]) -> None:
         """Run the jobs again, each in a savepoint of its own: a refused job rolls back alone."""
-        tx = self._line.begin(self._database.begin_write)
+        tx = self._connection.begin(self._database.begin_write)
         for job in group:
-            self._line.run("SAVEPOINT job")
+            self._connection.run("SAVEPOINT job")
             if not self._succeeds(tx, job):
-                self._line.run("ROLLBACK TO SAVEPOINT job")
-            self._line.run("RELEASE SAVEPOINT job")
+                self._connection.run("ROLLBACK TO SAVEPOINT job")
+            self._connection.run("RELEASE SAVEPOINT job")
 
     def _succeeds(self, tx: Tx, job: Job) -> bool:
         """Run one job; a refusal is its answer, anything that ends the whole transaction is raised."""
@@ -97,9 +97,9 @@ class Writer:
         try:
             job.value = job.call(tx)
         except Exception as error:
-            if self._line.may_try_again(error):
+            if self._connection.may_try_again(error):
                 raise
-            if not self._line.is_open():
+            if not self._connection.is_open():
                 raise _Lost from error
             job.error = self._database.wrap(error)
         return job.error is None
@@ -107,9 +107,9 @@ class Writer:
     def _commit(self, group: list[Job]) -> bool:
         """A COMMIT that fails is never tried again: it may have happened."""
         try:
-            self._line.run("COMMIT")
+            self._connection.run("COMMIT")
         except Exception as error:
-            self._line.rollback()
+            self._connection.rollback()
             self._fail(group, error)
             return False
         return True

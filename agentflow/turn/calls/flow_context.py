@@ -9,10 +9,10 @@ from typing import Any
 from agentflow import clock, events
 from agentflow.tools.flows.context import FlowContext
 from agentflow.turn.run.execution import Execution
-from agentflow.turn.run.step import Surroundings
+from agentflow.turn.run.step import Step
 
 
-def flow_context(turn: Surroundings, execution: Execution, call_id: str, hook: Mapping[str, Any]) -> FlowContext:
+def flow_context(step: Step, execution: Execution, call_id: str, hook: Mapping[str, Any]) -> FlowContext:
     """The context of a call of this execution; `hook` is what a hook is told, empty for a tool."""
     loop, journal, agent_id = asyncio.get_running_loop(), execution.journal, execution.agent.config.name
 
@@ -26,9 +26,9 @@ def flow_context(turn: Surroundings, execution: Execution, call_id: str, hook: M
         turn_id=journal.turn_id,
         agent_id=agent_id,
         call_id=call_id,
-        inputs=turn.claimed.inputs,
+        inputs=step.claimed.inputs,
         vars=execution.vars,
-        client=turn.claimed.client,
+        client=step.claimed.client,
         logger=execution.agent.logger,
         emit=emit,
         hook=hook,

@@ -32,7 +32,7 @@ from agentflow.tools.hook_calls import Hook, HookFailed, call_hook
 from agentflow.turn.calls.flow_context import flow_context
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.in_flight import milliseconds_since
-from agentflow.turn.run.step import Surroundings
+from agentflow.turn.run.step import Step
 
 _ALLOWED: dict[str, dict[str, type]] = {
     "step_start": {"context": str, "message": str, "vars": dict, "block": str},
@@ -61,8 +61,8 @@ class Blocked(AgentflowError):
 class Hooks:
     """The hooks of one execution."""
 
-    def __init__(self, turn: Surroundings, execution: Execution) -> None:
-        self._turn = turn
+    def __init__(self, step: Step, execution: Execution) -> None:
+        self._step = step
         self._execution = execution
         self._hooks = execution.agent.hooks
 
@@ -95,10 +95,10 @@ class Hooks:
         at, started, error = clock.instant(), asyncio.get_running_loop().time(), None
         answer: dict[str, Any] = {}
         told = deepcopy(dict(told))
-        context = flow_context(self._turn, self._execution, "", told)
+        context = flow_context(self._step, self._execution, "", told)
         context = replace(context, vars={**context.vars, **variables})
         try:
-            with self._turn.interrupt.window():
+            with self._step.interrupt.window():
                 answer = _understood(point, await call_hook(hook, point, context, told))
         except HookFailed as failed:
             error = str(failed)

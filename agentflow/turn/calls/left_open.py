@@ -13,7 +13,7 @@ from agentflow.models.assembly import RawCall, settle_calls
 from agentflow.tools.calls import Prepared
 from agentflow.tools.results import ToolResult, refused
 from agentflow.turn.run.execution import Execution
-from agentflow.turn.run.step import Surroundings
+from agentflow.turn.run.step import Step
 
 _POLL_SECS = 0.25  # how often another process is asked whether it has settled the call
 
@@ -31,13 +31,13 @@ def identified(execution: Execution, raw_calls: Sequence[RawCall], new_id: NewId
     return settle_calls(raw_calls, taken, new_id)
 
 
-async def settled(turn: Surroundings, execution: Execution, prepared: Prepared) -> ToolResult:
+async def settled(step: Step, execution: Execution, prepared: Prepared) -> ToolResult:
     """The result of an open call once it is given, or an error result when its time is over."""
     loop, seconds = asyncio.get_running_loop(), prepared.tool.timeout_secs
     ends = loop.time() + seconds if seconds else None
     while True:
-        turn.settled.clear()
-        found = await turn.store.settlement(execution.journal.session_key, execution.number, prepared.call.id)
+        step.settled.clear()
+        found = await step.store.settlement(execution.journal.session_key, execution.number, prepared.call.id)
         if found is not None:
             ok, text = found
             return ToolResult(ok, text, error_code=None if ok else "tool_failed")
@@ -46,4 +46,4 @@ async def settled(turn: Surroundings, execution: Execution, prepared: Prepared) 
             return refused(f"'{prepared.tool.name}' was not settled within {seconds:g} seconds", "timeout")
         with suppress(TimeoutError):
             async with asyncio.timeout(wait):
-                await turn.settled.wait()
+                await step.settled.wait()

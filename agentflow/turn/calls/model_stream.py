@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from agentflow.errors import ModelError
-from agentflow.live.feed import Feed
+from agentflow.live.event_feed import Feed
 from agentflow.models.assembly import Assembler, Reply
 from agentflow.models.protocol import Model, ModelRequest, ReasoningDelta, TextDelta
 from agentflow.models.retry import retry_delay

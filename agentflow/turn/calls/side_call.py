@@ -13,7 +13,7 @@ from typing import Any
 from agentflow import clock, events
 from agentflow.conversation.history import BuiltRequest
 from agentflow.errors import AgentflowError
-from agentflow.live.feed import Feed
+from agentflow.live.event_feed import Feed
 from agentflow.message import Purpose, Usage
 from agentflow.models.assembly import Reply
 from agentflow.models.protocol import Model, ModelRequest
@@ -22,7 +22,7 @@ from agentflow.text import compact_json
 from agentflow.turn.calls.model_stream import stream_reply
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.in_flight import OpenStream
-from agentflow.turn.run.step import Surroundings
+from agentflow.turn.run.step import Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class SideCall:
     tools_text: str = ""
 
 
-async def ask_aside(turn: Surroundings, execution: Execution, call: SideCall) -> Reply:
+async def ask_aside(step: Step, execution: Execution, call: SideCall) -> Reply:
     """Commit the call as requested, make it, and stage its end; the next commit takes that along (T11).
 
     Raises `ModelError` and `Interrupted`; the end is staged then too, with the usage that was reported (X6).
@@ -52,7 +52,7 @@ async def ask_aside(turn: Surroundings, execution: Execution, call: SideCall) ->
         call.id, call.purpose, call.request.messages, call.tools, call.request.chars, journal.session_id, journal.turn
     )
     try:
-        with turn.interrupt.window():
+        with step.interrupt.window():
             reply = await stream_reply(
                 call.model, request, stream, Feed(journal.session_id), journal.turn_id, _no_checkpoint,
                 timeout_secs=settings.llm_timeout_secs, retries=settings.llm_retries,

@@ -36,8 +36,8 @@ from agentflow.turn.rules.decisions import (
     CallModel,
     Fail,
     Finish,
+    NextMove,
     Pause,
-    Plan,
     RunTools,
     after_reply,
     after_results,
@@ -45,7 +45,7 @@ from agentflow.turn.rules.decisions import (
 from agentflow.turn.run import todos
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.in_flight import OpenStream
-from agentflow.turn.run.step import Surroundings
+from agentflow.turn.run.step import Step
 
 Ended = Pause | AskLimit | Finish | Fail
 Next = CallModel | Ended
@@ -54,12 +54,12 @@ Next = CallModel | Ended
 class Loop:
     """Runs one execution."""
 
-    def __init__(self, turn: Surroundings, execution: Execution) -> None:
-        self._turn = turn
+    def __init__(self, step: Step, execution: Execution) -> None:
+        self._step = step
         self._execution = execution
         self._journal = execution.journal
-        self._room = Room(turn, execution)
-        self._hooks = Hooks(turn, execution)
+        self._room = Room(step, execution)
+        self._hooks = Hooks(step, execution)
 
     @property
     def _agent(self) -> LoadedAgent:
@@ -79,7 +79,7 @@ class Loop:
         while isinstance(following, CallModel):
             message, plan = await self._call_model(call_id, following.limit)
             if isinstance(plan, CallModel):
-                following, call_id = plan, self._turn.new_id()
+                following, call_id = plan, self._step.new_id()
                 self._execution.request_call(call_id)
                 await self._execution.commit()
             elif not isinstance(plan, RunTools) or message is None:
@@ -97,8 +97,8 @@ class Loop:
         return ended
 
     async def _decided(
-        self, call_id: str, reply: Reply, message: Message | None, plan: Plan
-    ) -> tuple[Message | None, Plan]:
+        self, call_id: str, reply: Reply, message: Message | None, plan: NextMove
+    ) -> tuple[Message | None, NextMove]:
         """What is recorded of a reply, and what follows."""
         return message, plan
 
@@ -110,7 +110,7 @@ class Loop:
         prepared = prepare(call, self._agent.tools)
         if isinstance(prepared, Prepared):
             result = await self._delegated(prepared, result)
-        recorded = self._execution.call_finished(call.id, self._turn.new_id(), result, None)
+        recorded = self._execution.call_finished(call.id, self._step.new_id(), result, None)
         return await self.go_on(held.message, [*held.results, recorded], result.text if result.ok else None)
 
     async def _delegated(self, prepared: Prepared, result: ToolResult) -> ToolResult:
@@ -127,7 +127,7 @@ class Loop:
             return await self.run(call_id)
         return following
 
-    async def _call_model(self, call_id: str, limit: str | None) -> tuple[Message | None, Plan]:
+    async def _call_model(self, call_id: str, limit: str | None) -> tuple[Message | None, NextMove]:
         """Call the model and stage its reply; what follows it. `limit`: the last call, without tools."""
         with_tools = limit is None and bool(self._agent.schemas)
         await self._room.before(call_id, with_tools=with_tools)
@@ -141,8 +141,8 @@ class Loop:
         if self._hooks.has("post_model"):
             said = await self._hooks.call("post_model", {"text": reply.text, "finish_reason": reply.finish_reason})
             reply = replace(reply, text=said["text"]) if "text" in said else reply
-        calls = left_open.identified(self._execution, reply.tool_calls, self._turn.new_id)
-        plan: Plan = after_reply(
+        calls = left_open.identified(self._execution, reply.tool_calls, self._step.new_id)
+        plan: NextMove = after_reply(
             calls, reply.finish_reason or "", reply.text, enders=self._agent.enders, settings=self.settings,
             spent=self._execution.spent, limit=limit,
         )  # fmt: skip
@@ -162,10 +162,10 @@ class Loop:
             messages = said.get("messages", messages)
         request = ModelRequest(
             call_id, "main", messages, self._agent.schemas if with_tools else (), built.chars,
-            self._journal.session_id, self._turn.claimed.turn,
+            self._journal.session_id, self._step.claimed.turn,
         )  # fmt: skip
         self._execution.opened(stream)
-        with self._turn.interrupt.window():
+        with self._step.interrupt.window():
             return await stream_reply(
                 self._agent.model, request, stream, self._journal.feed, self._journal.turn_id,
                 lambda text: self._journal.commit([rows.CheckpointLlmCall(text, call_id)], []),
@@ -187,7 +187,7 @@ class Loop:
         self, plan: RunTools, reply: Message, calls: tuple[ToolCall, ...], limit: str | None
     ) -> tuple[Next, str]:
         """Run the calls of a reply; what follows, and the id of the model call if one does."""
-        batch = ToolBatch(self._execution, plan, self._perform, self._turn.new_id)
+        batch = ToolBatch(self._execution, plan, self._perform, self._step.new_id)
         batch.stage(plan, calls, reply.id)
         following: list[tuple[Next, str]] = []
 
@@ -195,7 +195,7 @@ class Loop:
             following.append(self._after_results(reply, batch.results, self._asked(batch), batch.answer, limit))
             return isinstance(following[0][0], CallModel)
 
-        await batch.run(self._turn.interrupt, last)
+        await batch.run(self._step.interrupt, last)
         return following[0]
 
     def _asked(self, batch: ToolBatch) -> Pause | None:
@@ -209,11 +209,11 @@ class Loop:
         self, reply: Message, results: Sequence[Message], asked: Pause | None, answer: str | None, limit: str | None
     ) -> tuple[Next, str]:
         """Decide once every call of a reply has its result, and stage what follows (T11)."""
-        execution, call_id = self._execution, self._turn.new_id()
+        execution, call_id = self._execution, self._step.new_id()
         if asked is None:
             execution.remember(reply, *results)
         if answer is not None:
-            message = Message(self._turn.new_id(), "assistant", answer)
+            message = Message(self._step.new_id(), "assistant", answer)
             execution.record(message)
             execution.remember(message)
         decision = self._decide(asked, answer, limit)
@@ -256,41 +256,41 @@ class Loop:
         if prepared.tool.handler == "worker":
             return await self._left_open(prepared)
         if prepared.tool.flow is not None:
-            return await execute(prepared, flow_context(self._turn, self._execution, prepared.call.id, {}))
+            return await execute(prepared, flow_context(self._step, self._execution, prepared.call.id, {}))
         perform = _BUILTINS[prepared.tool.name]
-        return await perform(self._turn, self._execution, prepared)
+        return await perform(self._step, self._execution, prepared)
 
     async def _left_open(self, prepared: Prepared) -> ToolResult:
         """A call that is not run here waits for its result (C33)."""
-        return await left_open.settled(self._turn, self._execution, prepared)
+        return await left_open.settled(self._step, self._execution, prepared)
 
 
 def _call_payload(prepared: Prepared) -> dict[str, Any]:
     return {"id": prepared.call.id, "name": prepared.call.name, "arguments": prepared.arguments}
 
 
-async def _write_todos(turn: Surroundings, execution: Execution, prepared: Prepared) -> ToolResult:
-    is_main = execution.number == turn.claimed.execution
+async def _write_todos(step: Step, execution: Execution, prepared: Prepared) -> ToolResult:
+    is_main = execution.number == step.claimed.execution
     return todos.write_todos(execution, prepared.arguments, streamed=is_main)
 
 
-async def _read_material(turn: Surroundings, execution: Execution, prepared: Prepared) -> ToolResult:
+async def _read_material(step: Step, execution: Execution, prepared: Prepared) -> ToolResult:
     return read(execution.agent.material, prepared.tool.name, prepared.arguments)
 
 
-async def _task(turn: Surroundings, execution: Execution, prepared: Prepared) -> ToolResult:
-    return await sub_agents.task(turn, execution, prepared.call, prepared.arguments, _run)
+async def _task(step: Step, execution: Execution, prepared: Prepared) -> ToolResult:
+    return await sub_agents.task(step, execution, prepared.call, prepared.arguments, _run)
 
 
-async def _delegate(turn: Surroundings, execution: Execution, prepared: Prepared) -> ToolResult | Pause:
-    return await sub_agents.delegate(turn, execution, prepared.call, prepared.arguments, _run)
+async def _delegate(step: Step, execution: Execution, prepared: Prepared) -> ToolResult | Pause:
+    return await sub_agents.delegate(step, execution, prepared.call, prepared.arguments, _run)
 
 
-async def _run(turn: Surroundings, execution: Execution, call_id: str) -> Ended:
-    return await Loop(turn, execution).run(call_id)
+async def _run(step: Step, execution: Execution, call_id: str) -> Ended:
+    return await Loop(step, execution).run(call_id)
 
 
-_Perform = Callable[[Surroundings, Execution, Prepared], Awaitable[ToolResult | Pause]]
+_Perform = Callable[[Step, Execution, Prepared], Awaitable[ToolResult | Pause]]
 _BUILTINS: dict[str, _Perform] = {
     reserved.WRITE_TODOS: _write_todos,
     reserved.READ_SKILL: _read_material,

@@ -33,7 +33,7 @@ from agentflow.text import compact_json
 from agentflow.turn.calls.side_call import SideCall, ask_aside
 from agentflow.turn.loop.replace_history import Replacement, replace_history, restate_todos
 from agentflow.turn.run.execution import Execution
-from agentflow.turn.run.step import Surroundings
+from agentflow.turn.run.step import Step
 
 _log = logging.getLogger("agentflow.turn")
 
@@ -68,12 +68,12 @@ class Written:
 class Room:
     """Makes room for one execution. What was tried so far is kept by the execution, so there may be many of these."""
 
-    def __init__(self, turn: Surroundings, execution: Execution) -> None:
-        self._turn = turn
+    def __init__(self, step: Step, execution: Execution) -> None:
+        self._step = step
         self._execution = execution
         self._tried = execution.tried
-        self._is_main = execution.number == turn.claimed.execution
-        self._resumed = turn.claimed.resumed
+        self._is_main = execution.number == step.claimed.execution
+        self._resumed = step.claimed.resumed
 
     async def start(self) -> None:
         """Compact by `settings`, before the first model call of a turn (X7, T6)."""
@@ -84,7 +84,7 @@ class Room:
         wanted = settings_plan(report, fraction, window)
         keep = settings.compaction_keep_recent_messages
         held = await self._hold(
-            self._turn.claimed.call_id, wanted, lambda reading: keep_recent(reading, keep), with_tools=True
+            self._step.claimed.call_id, wanted, lambda reading: keep_recent(reading, keep), with_tools=True
         )
         if held.cut is not None:  # an attempt that costs nothing leaves the strategies their own
             await self._perform(held)
@@ -123,7 +123,7 @@ class Room:
             context,
             tokens=self._tokens(with_tools),
             first_call_of_turn=first,
-            idle=idle_seconds(self._turn.claimed.previous_ended_at, clock.instant()),
+            idle=idle_seconds(self._step.claimed.previous_ended_at, clock.instant()),
             resumed=self._resumed,
             compacted_since_last_call=tried.since_last_call,
             gave_up=tried.gave_up,
@@ -139,7 +139,7 @@ class Room:
         execution = self._execution
         if execution.is_staged:
             await execution.commit()
-        path = tuple(await self._turn.store.path(execution.journal.session_key, execution.tip, lean_before=None))
+        path = tuple(await self._step.store.path(execution.journal.session_key, execution.tip, lean_before=None))
         strategy = None if wanted.strategy is None else wanted.strategy.use
         execution.tell(events.context_limited(call_id, wanted.reason, strategy, wanted.tokens, wanted.window))
         chars = execution.request(with_tools=with_tools).chars
@@ -190,7 +190,7 @@ class Room:
             call = self._side_call(held, request)
             call_id = call.id
             try:
-                reply = await ask_aside(self._turn, self._execution, call)
+                reply = await ask_aside(self._step, self._execution, call)
             except ModelError as error:
                 _log.warning("session %s: the summary call failed: %s", self._execution.journal.session_id, error)
                 request = request.shorter() if error.kind == "context_overflow" else None
@@ -202,7 +202,7 @@ class Room:
     def _side_call(self, held: Held, request: SummaryRequest) -> SideCall:
         model = self._execution.agent.summary_model(held.plan.strategy)
         built = BuiltRequest(request.messages, request.chars)
-        return SideCall(self._turn.new_id(), "summary", model, built, request.prompt)
+        return SideCall(self._step.new_id(), "summary", model, built, request.prompt)
 
     async def _in_force(self) -> list[tuple[int, str, Any]]:
         """State and configuration to write again at the new head (X18); a worker's decisions do that themselves."""
@@ -211,7 +211,7 @@ class Room:
             execution.carry_over()
         if execution.carry_over is not None or execution.parent is not None:
             return []
-        versions = await self._turn.store.versions(execution.journal.session_key, execution.tip)
+        versions = await self._step.store.versions(execution.journal.session_key, execution.tip)
         kept = [(STATE, versions.state), (AGENT, versions.agent or None)]
         return [
             (versions.last + index, kind, value)
@@ -223,7 +223,7 @@ class Room:
         in_force = await self._in_force()
         after = cut.tokens_after(summary)
         replace_history(
-            self._execution, replacement, held.call_id, self._turn.new_id, tokens_before=cut.tokens_before,
+            self._execution, replacement, held.call_id, self._step.new_id, tokens_before=cut.tokens_before,
             tokens_after=after,
         )  # fmt: skip
         branch, depth = self._execution.tip or (None, None)

@@ -29,7 +29,7 @@ from agentflow.turn.calls.side_call import SideCall, ask_aside
 from agentflow.turn.calls.tool_batch import ToolBatch
 from agentflow.turn.rules.decisions import Pause, RunTools
 from agentflow.turn.run.execution import Execution
-from agentflow.turn.run.step import Surroundings
+from agentflow.turn.run.step import Step
 from agentflow.turn.run.todos import keep, restore
 
 PLANNER_PROMPT = """You plan; somebody else does the work. Read the conversation and write the plan for answering the \
@@ -49,8 +49,8 @@ _log = logging.getLogger("agentflow.turn")
 class Planner:
     """Plans one turn of an execution."""
 
-    def __init__(self, turn: Surroundings, execution: Execution) -> None:
-        self._turn = turn
+    def __init__(self, step: Step, execution: Execution) -> None:
+        self._step = step
         self._execution = execution
 
     async def run(self) -> Pause | None:
@@ -66,7 +66,7 @@ class Planner:
             try:
                 call_id, reply = await self._call(model)
             except ModelError as error:
-                _log.warning("turn %s goes on without a plan: %s", self._turn.claimed.turn_id, error)
+                _log.warning("turn %s goes on without a plan: %s", self._step.claimed.turn_id, error)
                 return None
             if not reply.tool_calls:
                 if reply.text.strip() and reply.finish_reason != "length":
@@ -75,13 +75,13 @@ class Planner:
             paused = self._answer_calls(call_id, reply, model)
             if paused is not None:
                 return paused
-        _log.warning("turn %s goes on without a plan: its planner wrote none", self._turn.claimed.turn_id)
+        _log.warning("turn %s goes on without a plan: its planner wrote none", self._step.claimed.turn_id)
         return None
 
     async def _call(self, model: Model) -> tuple[str, Reply]:
-        call_id, prompt = self._turn.new_id(), self._prompt()
+        call_id, prompt = self._step.new_id(), self._prompt()
         call = SideCall(call_id, "planner", model, self._request(prompt, model), prompt, _SCHEMAS, _SCHEMAS_TEXT)
-        return call_id, await ask_aside(self._turn, self._execution, call)
+        return call_id, await ask_aside(self._step, self._execution, call)
 
     def _prompt(self) -> str:
         tools = [f"- {tool.name}: {tool.description}" for tool in self._execution.agent.tools.values()]
@@ -98,11 +98,11 @@ class Planner:
 
     def _answer_calls(self, call_id: str, reply: Reply, model: Model) -> Pause | None:
         """Record a reply that calls tools: the first `ask_user` pauses the turn, all else gets an error result."""
-        calls = left_open.identified(self._execution, reply.tool_calls, self._turn.new_id)
+        calls = left_open.identified(self._execution, reply.tool_calls, self._step.new_id)
         provider = {"model": model.name, **reply.provider} if reply.provider else None
         message = Message(call_id, "assistant", reply.text.strip() or None, calls, provider=provider)
         self._execution.record(message)
-        batch = ToolBatch(self._execution, _plan(calls), _not_run, self._turn.new_id)
+        batch = ToolBatch(self._execution, _plan(calls), _not_run, self._step.new_id)
         batch.stage(_plan(calls), calls, message.id)
         if batch.asked is None:
             self._execution.remember(message, *batch.results)
@@ -112,12 +112,12 @@ class Planner:
         return Pause(batch.asked.call.id, questions, self._execution.number)
 
 
-async def take_back(turn: Surroundings, execution: Execution) -> None:
+async def take_back(step: Step, execution: Execution) -> None:
     """Have back what the turn planned before its pause: the execution's todos, and for the main agent the plan."""
     if execution.agent.config.planning is None:
         return
-    claimed = turn.claimed
-    planned = await turn.store.planned(claimed.key, claimed.turn, execution.number)
+    claimed = step.claimed
+    planned = await step.store.planned(claimed.key, claimed.turn, execution.number)
     if planned.todos is not None:
         restore(execution, planned.todos.number, planned.todos.items)
     if planned.plan is not None and execution.number == claimed.execution:

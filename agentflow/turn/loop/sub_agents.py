@@ -27,9 +27,9 @@ from agentflow.turn.rules.decisions import AskLimit, Fail, Finish, Pause
 from agentflow.turn.run.ending import close_child
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.limit_question import ask_about_limit
-from agentflow.turn.run.step import Surroundings
+from agentflow.turn.run.step import Step
 
-Run = Callable[[Surroundings, Execution, str], Awaitable[Pause | AskLimit | Finish | Fail]]
+Run = Callable[[Step, Execution, str], Awaitable[Pause | AskLimit | Finish | Fail]]
 """`(turn, execution, id of the first model call) -> what ended the run`."""
 
 _PARTIAL_CHARS = 2000
@@ -37,36 +37,34 @@ _PARTIAL_CHARS = 2000
 _log = logging.getLogger("agentflow.turn")
 
 
-async def task(
-    turn: Surroundings, parent: Execution, call: ToolCall, arguments: Mapping[str, Any], run: Run
-) -> ToolResult:
+async def task(step: Step, parent: Execution, call: ToolCall, arguments: Mapping[str, Any], run: Run) -> ToolResult:
     """Run a sub-agent on a prompt; it cannot ask the user (T22)."""
-    prompt = Message(turn.new_id(), "user", str(arguments["prompt"]))
-    result = await _call(turn, parent, call, str(arguments["agent"]), prompt, None, run)
+    prompt = Message(step.new_id(), "user", str(arguments["prompt"]))
+    result = await _call(step, parent, call, str(arguments["agent"]), prompt, None, run)
     if isinstance(result, Pause):
         raise RuntimeError("a task's sub-agent has no ask_user")
     return result
 
 
 async def delegate(
-    turn: Surroundings, parent: Execution, call: ToolCall, arguments: Mapping[str, Any], run: Run
+    step: Step, parent: Execution, call: ToolCall, arguments: Mapping[str, Any], run: Run
 ) -> ToolResult | Pause:
     """Hand the turn over: the sub-agent reads the user's message and, as text of this step, the parent's note."""
     said = next((message for message in reversed(parent.messages) if message.role == "user"), None)
     note = str(arguments["message"])
-    message = Message(turn.new_id(), "user", note if said is None else said.content)
-    return await _call(turn, parent, call, str(arguments["agent"]), message, None if said is None else note, run)
+    message = Message(step.new_id(), "user", note if said is None else said.content)
+    return await _call(step, parent, call, str(arguments["agent"]), message, None if said is None else note, run)
 
 
 async def _call(
-    turn: Surroundings, parent: Execution, call: ToolCall, name: str, message: Message, note: str | None, run: Run
+    step: Step, parent: Execution, call: ToolCall, name: str, message: Message, note: str | None, run: Run
 ) -> ToolResult | Pause:
     if (too_deep := _too_deep(parent)) is not None:
         return too_deep
     heard = parent.heard and note is not None
     try:
-        agent = turn.load_agent(parent.agent.sub_agents[name])
-        child = _begin(turn, parent, call, agent if heard else _without_questions(agent), heard=heard)
+        agent = step.load_agent(parent.agent.sub_agents[name])
+        child = _begin(step, parent, call, agent if heard else _without_questions(agent), heard=heard)
     except (StaleOwner, StoreError):
         raise
     except AgentflowError as error:
@@ -75,10 +73,10 @@ async def _call(
         child.step_texts.append(handed_over_with(note))
     child.record(message)
     child.remember(message)
-    call_id = turn.new_id()
+    call_id = step.new_id()
     child.request_call(call_id)
     await child.commit()
-    return await finish_run(turn, child, lambda: run(turn, child, call_id))
+    return await finish_run(step, child, lambda: run(step, child, call_id))
 
 
 def _too_deep(parent: Execution) -> ToolResult | None:
@@ -93,12 +91,10 @@ def _too_deep(parent: Execution) -> ToolResult | None:
     return None
 
 
-def open_run(
-    turn: Surroundings, parent: Execution, agent: LoadedAgent, number: int, *, heard: bool = True
-) -> Execution:
+def open_run(step: Step, parent: Execution, agent: LoadedAgent, number: int, *, heard: bool = True) -> Execution:
     """A run of `agent` below `parent`, nothing staged. Raises `InvalidInput` for inputs it needs and nobody gave."""
     journal = parent.journal
-    given = {name: value for name, value in turn.claimed.inputs.items() if name in agent.config.inputs}
+    given = {name: value for name, value in step.claimed.inputs.items() if name in agent.config.inputs}
     prompt = agent.render_prompt(check_inputs(agent.config.inputs, given), parent.vars, {"id": journal.session_id})
     child = Execution(journal, agent, number, History(), parent)
     child.prompt, child.heard, child.vars = prompt, heard, parent.vars
@@ -108,9 +104,9 @@ def open_run(
     return child
 
 
-def _begin(turn: Surroundings, parent: Execution, call: ToolCall, agent: LoadedAgent, *, heard: bool) -> Execution:
+def _begin(step: Step, parent: Execution, call: ToolCall, agent: LoadedAgent, *, heard: bool) -> Execution:
     journal = parent.journal
-    child = open_run(turn, parent, agent, journal.new_execution(), heard=heard)
+    child = open_run(step, parent, agent, journal.new_execution(), heard=heard)
     child.stage(
         rows.InsertBlob(agent.config.hash, agent.config_text),
         rows.InsertExecution(
@@ -131,7 +127,7 @@ def _without_questions(agent: LoadedAgent) -> LoadedAgent:
 
 
 async def finish_run(
-    turn: Surroundings, child: Execution, run: Callable[[], Awaitable[Pause | AskLimit | Finish | Fail]]
+    step: Step, child: Execution, run: Callable[[], Awaitable[Pause | AskLimit | Finish | Fail]]
 ) -> ToolResult | Pause:
     """Run a begun sub-agent to its end and stage that end on its parent (T35).
 
@@ -146,20 +142,20 @@ async def finish_run(
     except (StaleOwner, StoreError):
         raise
     except TimeoutError:
-        return _failed(turn, child, f"it did not finish within turn_timeout_secs ({limit:g})")
+        return _failed(step, child, f"it did not finish within turn_timeout_secs ({limit:g})")
     except AgentflowError as error:
-        return _failed(turn, child, f"{error.message} ({error.code})")
+        return _failed(step, child, f"{error.message} ({error.code})")
     except Exception as error:
         _log.exception("the run of sub-agent %s failed inside agentflow", child.agent.config.name)
-        return _failed(turn, child, f"{type(error).__name__}: {error} (internal_error)")
+        return _failed(step, child, f"{type(error).__name__}: {error} (internal_error)")
     if isinstance(ended, AskLimit) and child.heard:
-        ended = ask_about_limit(child, ended.limit, child.agent.config.settings, turn.new_id)
+        ended = ask_about_limit(child, ended.limit, child.agent.config.settings, step.new_id)
     if isinstance(ended, Pause):
         return ended
     if isinstance(ended, Fail):
-        return _failed(turn, child, f"{ended.error.message} ({ended.error.code})")
+        return _failed(step, child, f"{ended.error.message} ({ended.error.code})")
     if isinstance(ended, AskLimit):
-        return _failed(turn, child, f"it reached {ended.limit}")
+        return _failed(step, child, f"it reached {ended.limit}")
     return _answered(child, ended.limit)
 
 
@@ -174,10 +170,10 @@ def _answered(child: Execution, limit: str | None) -> ToolResult:
     return ToolResult(True, answer + notice)
 
 
-def _failed(turn: Surroundings, child: Execution, reason: str) -> ToolResult:
+def _failed(step: Step, child: Execution, reason: str) -> ToolResult:
     """Close what the run left open; the parent reads the reason and a bounded part of what was done."""
     said = _said(child)
-    shown = close_child(child, reason, turn.new_id)
+    shown = close_child(child, reason, step.new_id)
     end_run(child, ExecutionStatus.ERROR)
     return _refused(child, f"failed: {reason}", "sub_agent_failed", [*said, *([shown] if shown else [])])
 

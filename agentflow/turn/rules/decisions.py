@@ -71,7 +71,7 @@ class Fail:
     limit: str | None = None
 
 
-Plan = RunTools | CallModel | Finish | Fail
+NextMove = RunTools | CallModel | Finish | Fail
 """What a reply leads to; a model call only when a worker wants one."""
 
 CUT_AT_LIMIT = (

@@ -10,13 +10,13 @@ from agentflow.clock import SECOND, NewId
 from agentflow.conversation.questions import plain_text
 from agentflow.conversation.repair import ABORTED_BY_USER, INTERRUPTED, close
 from agentflow.errors import AgentflowError, ModelError
-from agentflow.live.interrupt import Reason
+from agentflow.live.interrupt import StopReason
 from agentflow.message import ExecutionStatus, Message, TurnState, text_of
 from agentflow.store import rows
 from agentflow.text import compact_json
 from agentflow.turn.rules.decisions import Pause
+from agentflow.turn.run.draft_answer import replace_answer, staged_answer
 from agentflow.turn.run.execution import Execution
-from agentflow.turn.run.staged_answer import replace_answer, staged_answer
 from agentflow.turn_table import Trigger
 
 _INTERRUPTIONS = {
@@ -86,7 +86,7 @@ def fail(execution: Execution, error: AgentflowError, limit: str | None, new_id:
     return Ending(Trigger.FAIL, ExecutionStatus.ERROR, answer_id, answer, limit, error)
 
 
-def interrupt(execution: Execution, reason: Reason, new_id: NewId) -> Ending:
+def interrupt(execution: Execution, reason: StopReason, new_id: NewId) -> Ending:
     """Close what is open; a stop is no error and keeps its marker even without text (T24)."""
     why, marker = _INTERRUPTIONS[reason]
     error = AgentflowError(f"The call was given up: {why}")

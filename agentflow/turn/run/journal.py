@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from agentflow import clock
 from agentflow.conversation.tree import Place
 from agentflow.events import LogEntry
-from agentflow.live.feed import Feed
+from agentflow.live.event_feed import Feed
 from agentflow.live.interrupt import Interrupt
 from agentflow.store.protocol import Store
 from agentflow.store.records import Appended, Claimed, Merged

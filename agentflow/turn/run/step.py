@@ -14,7 +14,7 @@ from agentflow.store.records import Claimed
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class Step:
     """The store, the request that opened the step, the one switch that ends it, and how sub-agents are loaded.
 
     `settled` is set when a call that was left open may have its result.

@@ -7,7 +7,7 @@ from dataclasses import replace
 from agentflow.message import ToolCall
 from agentflow.text import compact_json
 from agentflow.tools.results import ToolResult, refused, success
-from agentflow.turn.rules.decisions import Fail, Plan, RunTools
+from agentflow.turn.rules.decisions import Fail, NextMove, RunTools
 from agentflow.turn.worker.making_room import REPLACE
 from agentflow.turn.worker.protocol import Action, Response, call_action
 
@@ -19,7 +19,7 @@ def replaces(response: Response) -> bool:
     return any(action["type"] == REPLACE for action in response.actions)
 
 
-def proposed_by(plan: Plan) -> list[Action]:
+def proposed_by(plan: NextMove) -> list[Action]:
     if not isinstance(plan, RunTools):
         return [{"type": "fail", "error": plan.error.message} if isinstance(plan, Fail) else {"type": "done"}]
     calls = [*plan.ordinary, *filter(None, (plan.ender, plan.ask))]

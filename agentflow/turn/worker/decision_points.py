@@ -21,18 +21,18 @@ from agentflow.store.records import AGENT, STATE, PathEntry
 from agentflow.store.requests import MergeView
 from agentflow.text import compact_json
 from agentflow.turn.run.execution import Execution
-from agentflow.turn.run.step import Surroundings
+from agentflow.turn.run.step import Step
 from agentflow.turn.worker.protocol import Action, Response, read_response
 
 
 class DecisionPoints:
     """The decisions of one step. `path` is the conversation as it is recorded and staged."""
 
-    def __init__(self, turn: Surroundings, execution: Execution, worker: Worker) -> None:
+    def __init__(self, step: Step, execution: Execution, worker: Worker) -> None:
         self.path: list[Message] = []
         self.state: Any = None
         self.lock = asyncio.Lock()
-        self._turn = turn
+        self._step = step
         self._execution = execution
         self._worker = worker
         self._changes: dict[str, Any] = {}
@@ -44,7 +44,7 @@ class DecisionPoints:
         """Read the path, and the state and configuration in force on it (C6)."""
         journal = self._execution.journal
         await self._read_path()
-        versions = await self._turn.store.versions(journal.session_key, journal.head)
+        versions = await self._step.store.versions(journal.session_key, journal.head)
         self.state, self._last_version = versions.state, versions.last
         self._execution.riding = self._stage_versions
         self._execution.carry_over = self._carry_over
@@ -53,7 +53,7 @@ class DecisionPoints:
 
     async def _read_path(self) -> list[PathEntry]:
         journal = self._execution.journal
-        entries = await self._turn.store.path(journal.session_key, journal.head, lean_before=None)
+        entries = await self._step.store.path(journal.session_key, journal.head, lean_before=None)
         self._follow([entry.message for entry in entries])
         return entries
 
@@ -118,7 +118,7 @@ class DecisionPoints:
             self._unwritten.append((AGENT, dict(self._changes)))
 
     def _configure(self, changes: Mapping[str, Any]) -> None:
-        execution, claimed = self._execution, self._turn.claimed
+        execution, claimed = self._execution, self._step.claimed
         try:
             execution.agent = execution.agent.changed(changes)
         except InvalidInput as refused:
@@ -153,10 +153,10 @@ class DecisionPoints:
         execution, journal = self._execution, self._execution.journal
         await execution.commit()
         try:
-            merged = await self._turn.store.merge_view(
+            merged = await self._step.store.merge_view(
                 MergeView(
-                    journal.session_key, self._turn.claimed.epoch, journal.turn, execution.number, clock.instant(),
-                    tuple(view), self._turn.new_id,
+                    journal.session_key, self._step.claimed.epoch, journal.turn, execution.number, clock.instant(),
+                    tuple(view), self._step.new_id,
                 )
             )  # fmt: skip
         except InvalidInput as refused:

@@ -18,7 +18,7 @@ from agentflow.turn.loop.making_room import Held, Room, Written
 from agentflow.turn.loop.replace_history import Replacement, replace_history
 from agentflow.turn.rules.decisions import CallModel, Fail, Finish
 from agentflow.turn.run.execution import Execution
-from agentflow.turn.run.step import Surroundings
+from agentflow.turn.run.step import Step
 from agentflow.turn.worker.decision_points import DecisionPoints
 from agentflow.turn.worker.protocol import Action, Response
 
@@ -48,8 +48,8 @@ class PathMoved(Exception):
 class WorkerRoom(Room):
     """Proposes what `Room` would do, and does what the worker says; `decide` reads its other actions."""
 
-    def __init__(self, turn: Surroundings, execution: Execution, points: DecisionPoints, decide: Decide) -> None:
-        super().__init__(turn, execution)
+    def __init__(self, step: Step, execution: Execution, points: DecisionPoints, decide: Decide) -> None:
+        super().__init__(step, execution)
         self._points = points
         self._decide = decide
 
@@ -82,7 +82,7 @@ class WorkerRoom(Room):
     async def _asked(self, trigger: Mapping[str, Any], proposed: list[Action]) -> Sequence[Action] | None:
         """The worker's actions, null when it took the proposal."""
         view = await self._points.view()
-        with self._turn.interrupt.window():
+        with self._step.interrupt.window():
             response = await self._points.ask(trigger, view, proposed)
         return None if response.took else response.actions
 
@@ -101,7 +101,7 @@ class WorkerRoom(Room):
         replaced, decision = False, None
         for action in actions:
             if action["type"] == REPLACE:
-                await replace_by_worker(self._turn, self._execution, action, held.call_id)
+                await replace_by_worker(self._step, self._execution, action, held.call_id)
                 replaced = True
             elif action["type"] == "llm.call" and action.get("id") not in (None, held.call_id):
                 raise WorkerFailed(f"The worker's llm.call names {action['id']!r}; {held.call_id!r} is held.")
@@ -133,33 +133,33 @@ def _replacing(held: Held, summary: str | None) -> Action:
     return action if summary is None else {**action, "summary": summary}
 
 
-async def replace_by_worker(turn: Surroundings, execution: Execution, action: Action, held: str | None) -> None:
+async def replace_by_worker(step: Step, execution: Execution, action: Action, held: str | None) -> None:
     """Perform a worker's `context.replace`: recorded messages are copied, others are new, calls that are left behind
     are voided (X18, X19). Raises `WorkerFailed` for messages that split an exchange.
     """
     await execution.commit()
     before = execution.request(with_tools=True).chars
     summary = action.get("summary")
-    given = await _entries(turn, execution, action.get("messages") or [])
+    given = await _entries(step, execution, action.get("messages") or [])
     _void_open_calls(execution)
     first = next((index for index, each in enumerate(given) if _is_of_turn(each, execution)), len(given))
-    lean = execution.agent.config.settings.lean_history and not turn.claimed.resumed
+    lean = execution.agent.config.settings.lean_history and not step.claimed.resumed
     new = Replacement(summary or None, given[:first], given[first:], lean)
     after = sum(len(str(message.content or "")) for message in map(_message, given)) + len(summary or "")
     if execution.carry_over is not None:
         execution.carry_over()
-    replace_history(execution, new, held, turn.new_id, tokens_before=estimate(before), tokens_after=estimate(after))
+    replace_history(execution, new, held, step.new_id, tokens_before=estimate(before), tokens_after=estimate(after))
     await execution.commit()
 
 
-async def _entries(turn: Surroundings, execution: Execution, given: Any) -> list[PathEntry | Message]:
+async def _entries(step: Step, execution: Execution, given: Any) -> list[PathEntry | Message]:
     try:
         messages = wire.messages_of(given, "context.replace.messages")
     except InvalidInput as refused:
         raise WorkerFailed(f"The worker's context.replace cannot be used: {refused.message}") from None
     ids = [message.id for message in messages if message.id]
-    recorded = {entry.message.id: entry for entry in await turn.store.entries(execution.journal.session_key, ids)}
-    entries = [recorded.get(message.id) or _named(message, turn) for message in messages]
+    recorded = {entry.message.id: entry for entry in await step.store.entries(execution.journal.session_key, ids)}
+    entries = [recorded.get(message.id) or _named(message, step) for message in messages]
     try:
         still_open = [call for exchange in exchanges(map(_message, entries)) for call in exchange.open]
     except UnpairedHistory as error:
@@ -169,10 +169,10 @@ async def _entries(turn: Surroundings, execution: Execution, given: Any) -> list
     return entries
 
 
-def _named(message: Message, turn: Surroundings) -> Message:
+def _named(message: Message, step: Step) -> Message:
     if message.id:
         return message
-    return Message(turn.new_id(), message.role, message.content, message.tool_calls, message.tool_call_id, message.name)
+    return Message(step.new_id(), message.role, message.content, message.tool_calls, message.tool_call_id, message.name)
 
 
 def _message(given: PathEntry | Message) -> Message:

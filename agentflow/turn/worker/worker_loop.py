@@ -23,10 +23,10 @@ from agentflow.text import compact_json
 from agentflow.tools.calls import Prepared, finalize
 from agentflow.tools.results import ToolResult, refused
 from agentflow.turn.loop.loop import Ended, Loop, Next
-from agentflow.turn.rules.decisions import CallModel, Fail, Finish, Pause, Plan, RunTools, after_reply
+from agentflow.turn.rules.decisions import CallModel, Fail, Finish, NextMove, Pause, RunTools, after_reply
 from agentflow.turn.rules.limits import reached
 from agentflow.turn.run.execution import Execution
-from agentflow.turn.run.step import Surroundings
+from agentflow.turn.run.step import Step
 from agentflow.turn.worker.actions import CALLS, RESULTS, proposed_by, replaces, result_of, with_input
 from agentflow.turn.worker.decision_points import DecisionPoints
 from agentflow.turn.worker.making_room import REPLACE, PathMoved, TurnDecided, WorkerRoom, replace_by_worker
@@ -36,19 +36,19 @@ _NOT_ACTED_ON = "Not run: the worker did not act on this call."
 _KEPT_BACK = "The worker recorded no result of this call."
 
 
-def loop_of(turn: Surroundings, execution: Execution) -> Loop:
+def loop_of(step: Step, execution: Execution) -> Loop:
     """The loop of the turn's own agent."""
     worker = execution.agent.worker
-    return Loop(turn, execution) if worker is None else WorkerLoop(turn, execution, worker)
+    return Loop(step, execution) if worker is None else WorkerLoop(step, execution, worker)
 
 
 class WorkerLoop(Loop):
     """Asks at each decision point; `_calls` are calls of the worker's own, to run next."""
 
-    def __init__(self, turn: Surroundings, execution: Execution, worker: Worker) -> None:
-        super().__init__(turn, execution)
-        self._points = DecisionPoints(turn, execution, worker)
-        self._room = WorkerRoom(turn, execution, self._points, self._decision)
+    def __init__(self, step: Step, execution: Execution, worker: Worker) -> None:
+        super().__init__(step, execution)
+        self._points = DecisionPoints(step, execution, worker)
+        self._room = WorkerRoom(step, execution, self._points, self._decision)
         self._then: Sequence[Action] = ()  # a `context.replace` and what follows, once the reply is recorded
         self._told: dict[str, dict[str, Any]] = {}  # results that are decided, by call; recorded a moment later
         self._given: dict[str, ToolResult] = {}
@@ -62,10 +62,10 @@ class WorkerLoop(Loop):
 
     async def begin(self) -> Ended | None:
         """Ask about the input; null when it is to be answered as proposed."""
-        claimed, points = self._turn.claimed, self._points
+        claimed, points = self._step.claimed, self._points
         await points.load()
         actions: list[Action] = [{"type": "llm.call" if claimed.answer is None else "done"}]
-        with self._turn.interrupt.window():
+        with self._step.interrupt.window():
             if claimed.turn == 1 and not claimed.resumed:
                 await points.start()
             response = await points.ask(self._input(), await points.view(), actions)
@@ -89,7 +89,7 @@ class WorkerLoop(Loop):
         return await self._finished(prepared, await super()._delegated(prepared, result))
 
     def _input(self) -> dict[str, Any]:
-        claimed, path = self._turn.claimed, self._points.path
+        claimed, path = self._step.claimed, self._points.path
         if claimed.resumed:
             answered = claimed.messages[-1]
             return {"type": "ask_user.answered", "id": answered.tool_call_id, "answer": answered.content}
@@ -110,7 +110,7 @@ class WorkerLoop(Loop):
     async def _replace(self, actions: Sequence[Action]) -> None:
         for action in actions:
             if action["type"] == REPLACE:
-                await replace_by_worker(self._turn, self._execution, action, None)
+                await replace_by_worker(self._step, self._execution, action, None)
 
     # -- what follows ------------------------------------------------------------------------------------------------
 
@@ -156,7 +156,7 @@ class WorkerLoop(Loop):
     def _call(self, action: Action) -> ToolCall:
         name = ASK_USER if action["type"] == ASK_USER else str(action.get("name") or "")
         said = {"questions": action["questions"]} if action["type"] == ASK_USER else action.get("input") or {}
-        return ToolCall(str(action.get("id") or self._turn.new_id()), name, compact_json(said))
+        return ToolCall(str(action.get("id") or self._step.new_id()), name, compact_json(said))
 
     async def _go(self, following: Next) -> Ended:
         """Go on with the worker's own calls, with a model call, or end."""
@@ -167,12 +167,12 @@ class WorkerLoop(Loop):
                 following = self._next(actions)
             if self._calls:
                 calls, self._calls = tuple(self._calls), []
-                message = Message(self._turn.new_id(), "assistant", None, calls)
+                message = Message(self._step.new_id(), "assistant", None, calls)
                 self._execution.record(message)
                 plan = self._plan(calls)
                 following, call_id = await self._run_tools(plan, message, calls, None)
             elif isinstance(following, CallModel):
-                call_id = self._turn.new_id()
+                call_id = self._step.new_id()
                 self._execution.request_call(call_id)
                 await self._execution.commit()
             if isinstance(following, CallModel):
@@ -196,7 +196,7 @@ class WorkerLoop(Loop):
             usage = self._execution.usage
             cost = None if usage.cost is None else str(usage.cost)
             trigger = {"type": "turn.finished", "data": self._data, "cost": cost, "usage": usage.as_dict()}
-            with self._turn.interrupt.window():
+            with self._step.interrupt.window():
                 response = await self._points.ask(trigger, await self._points.view(), [{"type": "done"}])
             if response.took:
                 return ended
@@ -225,8 +225,8 @@ class WorkerLoop(Loop):
         return planned if isinstance(planned, RunTools) else RunTools()
 
     async def _decided(
-        self, call_id: str, reply: Reply, message: Message | None, plan: Plan
-    ) -> tuple[Message | None, Plan]:
+        self, call_id: str, reply: Reply, message: Message | None, plan: NextMove
+    ) -> tuple[Message | None, NextMove]:
         if self._lent is not None:
             self._execution.agent, self._lent = self._lent, None
         usage = reply.usage.as_dict() if reply.usage else None
@@ -237,7 +237,7 @@ class WorkerLoop(Loop):
         }  # fmt: skip
         view = await self._points.view()
         proposed = view if message is None else [*view, message.as_dict()]
-        with self._turn.interrupt.window():
+        with self._step.interrupt.window():
             response = await self._points.ask(trigger, proposed, proposed_by(plan))
         if response.took:
             return message, plan
@@ -261,7 +261,9 @@ class WorkerLoop(Loop):
             return message
         return replace(said, id=call_id)
 
-    def _acted(self, call_id: str, message: Message | None, actions: Sequence[Action]) -> tuple[Message | None, Plan]:
+    def _acted(
+        self, call_id: str, message: Message | None, actions: Sequence[Action]
+    ) -> tuple[Message | None, NextMove]:
         """What the actions make of the reply's calls; those that nobody acts on get placeholders (C33)."""
         if any(action["type"] == REPLACE for action in actions):
             self._then, actions = actions, ()
@@ -281,7 +283,7 @@ class WorkerLoop(Loop):
         settled = tuple((asked[id_], result) for id_, result in given.items() if id_ in asked and id_ not in acted)
         return message, replace(plan, refused=(*plan.refused, *left), settled=settled)
 
-    def _plain(self, actions: Sequence[Action]) -> Plan:
+    def _plain(self, actions: Sequence[Action]) -> NextMove:
         following = self._next(actions)
         return following if isinstance(following, CallModel | Fail) else Finish()
 
@@ -328,7 +330,7 @@ class WorkerLoop(Loop):
         for action in actions:
             if action["type"] in RESULTS:
                 self._given[str(action["id"])] = result_of(action)
-                self._turn.settled.set()
+                self._step.settled.set()
 
     async def _perform(self, prepared: Prepared) -> ToolResult | Pause:
         result = await super()._perform(prepared)
@@ -383,7 +385,7 @@ class WorkerLoop(Loop):
 
     async def _leave(self, moved: PathMoved) -> tuple[Next, str]:
         """Merge the view that left the path; calls it left behind are voided (C20)."""
-        execution, call_id = self._execution, self._turn.new_id()
+        execution, call_id = self._execution, self._step.new_id()
         left, execution.open_calls = dict(execution.open_calls), {}
         for call in left.values():
             execution.stage(rows.VoidToolCall(ToolCallStatus.VOIDED, execution.number, call.id, call.status))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentflow.config.last_good import AgentLoader
+from agentflow.config.last_good import AgentFiles
 from agentflow.errors import AgentNotFound, InvalidConfig
 
 
@@ -16,7 +16,7 @@ class Project:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.reports: list[InvalidConfig] = []
-        self.loader = AgentLoader(root, report=self.reports.append, variables={})
+        self.loader = AgentFiles(root, report=self.reports.append, variables={})
         self.file = root / "agents" / "support" / "agent.yaml"
         self.file.parent.mkdir(parents=True)
         self.write("name: support\nmodel: one\n")

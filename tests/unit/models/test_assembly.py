@@ -14,7 +14,7 @@ from agentflow.message import ToolCall, Usage
 from agentflow.models.assembly import Assembler, RawCall, Reply, settle_calls
 from agentflow.models.protocol import (
     Delta,
-    Finish,
+    FinishReason,
     ProviderData,
     ReasoningDelta,
     TextDelta,
@@ -183,7 +183,7 @@ def streams(draw: st.DrawFn) -> tuple[list[Delta], Reply]:
     feeds = [iter(lane) for lane in lanes]
     deltas: list[Delta] = [next(feeds[number]) for number in order]
     clean = text.replace("\x00", ""), reasoning.replace("\x00", "")
-    return [*deltas, Finish("stop")], Reply(*clean, tuple(expected), Usage(3, 2), "stop", None)
+    return [*deltas, FinishReason("stop")], Reply(*clean, tuple(expected), Usage(3, 2), "stop", None)
 
 
 @settings(max_examples=80, deadline=None)

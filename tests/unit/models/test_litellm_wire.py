@@ -11,7 +11,7 @@ import pytest
 
 from agentflow.message import Usage
 from agentflow.models.litellm_wire import NOTE, OPENING, ChunkReader, system_apart, usage_of, wire_messages
-from agentflow.models.protocol import Delta, Finish, ProviderData, ReasoningDelta, TextDelta, ToolFragment
+from agentflow.models.protocol import Delta, FinishReason, ProviderData, ReasoningDelta, TextDelta, ToolFragment
 
 
 def chunk(finish: str | None = None, **delta: Any) -> Thing:
@@ -31,7 +31,7 @@ def test_a_chunk_without_choices_has_no_deltas() -> None:
 def test_a_chunk_is_its_deltas() -> None:
     call = Thing(index=0, id="", function=Thing(name="f", arguments=None))
     assert read(chunk("tool_calls", content="Hi", tool_calls=[call])) == [
-        TextDelta("Hi"), ToolFragment(0, None, "f", ""), Finish("tool_calls"),
+        TextDelta("Hi"), ToolFragment(0, None, "f", ""), FinishReason("tool_calls"),
     ]  # fmt: skip
 
 
@@ -41,7 +41,7 @@ def test_a_chunk_is_its_deltas() -> None:
      ("something new", "stop")],
 )  # fmt: skip
 def test_the_finish_reason_is_one_of_four(given: str, reason: str) -> None:
-    assert read(chunk(given)) == [Finish(reason)]
+    assert read(chunk(given)) == [FinishReason(reason)]
 
 
 def thinking(text: str = "", signature: str | None = None, **more: Any) -> dict[str, Any]:

@@ -23,69 +23,65 @@ from agentflow.turn.rules.decisions import Finish, Pause
 from agentflow.turn.run.ending import close_child
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.limit_question import refused_limit
-from agentflow.turn.run.step import Surroundings
+from agentflow.turn.run.step import Step
 from agentflow.turn.worker.worker_loop import loop_of
 
 
-async def go_on(turn: Surroundings, main: Execution) -> tuple[Loop, Ended]:
+async def go_on(step: Step, main: Execution) -> tuple[Loop, Ended]:
     """Take up the turn where a sub-agent asked; the main execution's loop, and what ends it in the end."""
-    runs = {record.number: record for record in await turn.store.runs(turn.claimed.key, turn.claimed.turn)}
-    chain = [runs[turn.claimed.asking]]
+    runs = {record.number: record for record in await step.store.runs(step.claimed.key, step.claimed.turn)}
+    chain = [runs[step.claimed.asking]]
     while chain[0].parent != main.number:
         chain.insert(0, runs[chain[0].parent or 0])
-    loop = loop_of(turn, main)
+    loop = loop_of(step, main)
     await loop.take_up()
-    return loop, await _outer(turn, loop, main, chain)
+    return loop, await _outer(step, loop, main, chain)
 
 
-async def _outer(turn: Surroundings, loop: Loop, run: Execution, chain: Sequence[RunRecord]) -> Ended:
+async def _outer(step: Step, loop: Loop, run: Execution, chain: Sequence[RunRecord]) -> Ended:
     """A run whose open call is answered by the first of the chain; `loop` is the run's."""
     held, call = run.held, _open(run, chain[0])
-    result = await _below(turn, run, call, chain)
-    turn.interrupt.check()
+    result = await _below(step, run, call, chain)
+    step.interrupt.check()
     if isinstance(result, Pause):
         return result
     return await loop.handed_back(held, call, result) if held is not None else Finish()
 
 
-async def _below(
-    turn: Surroundings, parent: Execution, call: ToolCall, chain: Sequence[RunRecord]
-) -> ToolResult | Pause:
+async def _below(step: Step, parent: Execution, call: ToolCall, chain: Sequence[RunRecord]) -> ToolResult | Pause:
     record, *inner = chain
     asked = json.loads(call.arguments)
     try:
         reference = parent.agent.sub_agents.get(record.agent)
         if reference is None:
             raise InvalidConfig(f"'{parent.agent.config.name}' does not list it under sub_agents any more")
-        run = open_run(turn, parent, turn.load_agent(reference), record.number)
+        run = open_run(step, parent, step.load_agent(reference), record.number)
     except (StaleOwner, StoreError):
         raise
     except AgentflowError as error:
-        return await _given_up(turn, parent, chain, error)
+        return await _given_up(step, parent, chain, error)
     run.step_texts.append(handed_over_with(asked["message"]))
-    await _take_up(turn, run)
+    await _take_up(step, run)
     if inner:
-        return await finish_run(turn, run, lambda: _outer(turn, Loop(turn, run), run, inner))
-    call_id = turn.new_id()
+        return await finish_run(step, run, lambda: _outer(step, Loop(step, run), run, inner))
+    call_id = step.new_id()
     run.request_call(call_id)
     await run.commit()
-    return await finish_run(turn, run, lambda: Loop(turn, run).run(call_id, refused_limit(turn.claimed)))
+    return await finish_run(step, run, lambda: Loop(step, run).run(call_id, refused_limit(step.claimed)))
 
 
-async def _given_up(
-    turn: Surroundings, parent: Execution, chain: Sequence[RunRecord], error: AgentflowError
-) -> ToolResult:
+async def _given_up(step: Step, parent: Execution, chain: Sequence[RunRecord], error: AgentflowError) -> ToolResult:
     """The files have changed and a sub-agent cannot go on (A7): its run and those below it are closed."""
     runs = [parent]
     for number, record in enumerate(chain):
         run = Execution(parent.journal, parent.agent, record.number, History(), runs[-1])
         run.begin(asyncio.get_running_loop().time(), (), None)
         runs[-1].children.append(run)
-        await _take_up(turn, run)
+        await _take_up(step, run)
         if number + 1 < len(chain):
             _open(run, chain[number + 1])
         runs.append(run)
-    close_child(runs[1], error.message, turn.new_id)
+    close_child(runs[1], error.message, step.new_id)
     end_run(runs[1], ExecutionStatus.ERROR)
     return refused(f"sub-agent '{chain[0].agent}' cannot go on: {error.message}", error.code)
 
@@ -100,10 +96,10 @@ def _open(run: Execution, below: RunRecord) -> ToolCall:
     raise LookupError(f"execution {run.number} has no open call {call_id!r}")
 
 
-async def _take_up(turn: Surroundings, run: Execution) -> None:
-    path = await turn.store.run_path(turn.claimed.key, run.number)
+async def _take_up(step: Step, run: Execution) -> None:
+    path = await step.store.run_path(step.claimed.key, run.number)
     run.take_up([entry.message for entry in path])
     run.head, run.last_message_id = path[-1].place, path[-1].message.id
-    run.report = await turn.store.report(turn.claimed.key, run.head, run.number)
-    run.current.reserve(await turn.store.call_ids(turn.claimed.key, run.number))
-    await take_back(turn, run)
+    run.report = await step.store.report(step.claimed.key, run.head, run.number)
+    run.current.reserve(await step.store.call_ids(step.claimed.key, run.number))
+    await take_back(step, run)
