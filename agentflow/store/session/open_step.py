@@ -298,7 +298,8 @@ class OpenStep:
         session.save(self.tx, owning.at)
         return Claimed(
             session.key, session.epoch, turn, turn_id, session.steps, execution, base, session.head, last_id,
-            session.branches, session.executions, inputs, client, messages, call_id, session.seq, log, tuple(self.before),
+            session.branches, session.executions, inputs, client, messages, call_id, session.seq, log,
+            tuple(self.before),
         )  # fmt: skip
 
 
