@@ -4,8 +4,8 @@ import ast
 from pathlib import Path
 
 import pytest
-from agentflow.tools.flows.library.library import FlowLibrary, shipped_folder
 
+from agentflow.tools.flows.library import FlowLibrary, shipped_folder
 from agentflow.tools.tool import tool_of
 
 LIBRARY = FlowLibrary([shipped_folder()])

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from agentflow.tools.flows.library.context import FlowContext
-from agentflow.tools.flows.library.library import make_flow
 
 from agentflow.message import ToolCall
 from agentflow.tools.calls import Prepared, _Run, execute, finalize, prepare, prepare_with
+from agentflow.tools.flows.context import FlowContext
+from agentflow.tools.flows.library import make_flow
 from agentflow.tools.results import ToolResult, success
 from agentflow.tools.tool import ASK_USER_TOOL, Tool, tool_of
 

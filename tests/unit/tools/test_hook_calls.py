@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from agentflow.tools.flows.library.context import FlowContext
-from agentflow.tools.flows.library.library import make_flow
 
+from agentflow.tools.flows.context import FlowContext
+from agentflow.tools.flows.library import make_flow
 from agentflow.tools.hook_calls import Hook, HookFailed, call_hook, hook_complaint
 
 TOLD = {"message": "hi", "resumed": False}

@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from agentflow.tools.flows.library.library import make_flow
-from agentflow.tools.flows.library.reserved import BUILTIN_NAMES
 from jsonschema import Draft202012Validator
 
+from agentflow.tools.flows.library import make_flow
+from agentflow.tools.flows.reserved import BUILTIN_NAMES
 from agentflow.tools.tool import ASK_USER_TOOL, WRITE_TODOS_TOOL, Tool, tool_of, tool_schemas
 
 

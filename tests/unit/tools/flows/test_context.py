@@ -1,7 +1,8 @@
 """A6: what a flow is handed."""
 
 import pytest
-from agentflow.tools.flows.library.context import CallCancelled, FlowContext
+
+from agentflow.tools.flows.context import CallCancelled, FlowContext
 
 
 def test_a_context_for_a_test_needs_only_what_the_test_is_about() -> None:

@@ -1,7 +1,8 @@
 """A6: a docstring becomes the description of a tool and of its parameters."""
 
 import pytest
-from agentflow.tools.flows.library.docstrings import first_paragraph, parameter_texts
+
+from agentflow.tools.flows.docstrings import first_paragraph, parameter_texts
 
 GOOGLE = """Book a table.
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agentflow.tools.flows.library.context import FlowContext
-from agentflow.tools.flows.library.library import FlowLibrary, flow, make_flow, shipped_folder
-from agentflow.tools.flows.library.reserved import BUILTIN_NAMES
 
 from agentflow.errors import InvalidConfig
+from agentflow.tools.flows.context import FlowContext
+from agentflow.tools.flows.library import FlowLibrary, flow, make_flow, shipped_folder
+from agentflow.tools.flows.reserved import BUILTIN_NAMES
 
 Write = Callable[..., None]
 

@@ -14,11 +14,11 @@ from typing import Annotated, Any, Literal
 import freezegun
 import pytest
 import typing_extensions
-from agentflow.tools.flows.library.context import FlowContext
-from agentflow.tools.flows.library.signature import context_parameter, describe
 from pydantic import BaseModel, Field
 
 from agentflow.errors import InvalidConfig
+from agentflow.tools.flows.context import FlowContext
+from agentflow.tools.flows.signature import context_parameter, describe
 
 if typing.TYPE_CHECKING:
     from decimal import Decimal as OnlyForTyping

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import threading
 
-from agentflow.tools.flows.library.threads import DaemonThreads
+from agentflow.tools.flows.threads import DaemonThreads
 
 
 def run_and_name(threads: DaemonThreads) -> threading.Thread:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from agentflow.turn.loop.loop.planner import plan_items
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentflow.tools.todo_items import Todo, check_todos
+from agentflow.turn.loop.planner import plan_items
 
 
 @pytest.mark.parametrize(
