@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from cli import stdin
+from cli.terminal import stdin
 from cli.terminal.stdin import turn_text
 
 
