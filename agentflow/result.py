@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from agentflow.message import Usage
 
 SCHEMA = "agentflow.result/1"
+
+PendingKind = Literal["questions", "tools", "approval"]
+"""What a paused turn waits for: an answer of its user, results of its client's tools, or somebody's yes (C38)."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnResult:
     """The outcome of a turn's last step. `state` is the turn's state, `answer` what the user saw, null for nothing.
 
-    `question` is `{tool_call_id, questions, text}` when the turn is paused, `error` `{code, message, detail}` when
-    it failed. `scripted`: the answer came from a scripted model, not from one that thinks.
+    `message_id` names the answer's message, `truncated`: the model was cut at its output limit. A paused turn says by
+    `pending_kind` what it waits for: `question` is `{tool_call_id, questions, text}`, or `calls` are
+    `[{tool_call_id, name, arguments}]`. `error` is `{code, message, detail}` when the turn failed, `data` what a
+    worker ended it with, `output` the answer as a typed value. `scripted`: the answer came from a scripted model, not
+    from one that thinks.
     """
 
     session_id: str
@@ -28,6 +35,12 @@ class TurnResult:
     limit: str | None = None
     error: dict[str, Any] | None = None
     scripted: bool = False
+    message_id: str | None = None
+    truncated: bool = False
+    data: Any = None
+    output: Any = None
+    pending_kind: PendingKind | None = None
+    calls: Sequence[dict[str, Any]] = ()
 
     @property
     def aborted(self) -> bool:
@@ -42,7 +55,13 @@ class TurnResult:
             "step_order": self.step_order,
             "state": self.state,
             "answer": self.answer,
+            "message_id": self.message_id,
+            "truncated": self.truncated,
+            "data": self.data,
+            "output": self.output,
+            "pending_kind": self.pending_kind,
             "question": self.question,
+            "calls": list(self.calls),
             "usage": self.usage.as_dict(),
             "cost": None if self.usage.cost is None else str(self.usage.cost),
             "limit": self.limit,

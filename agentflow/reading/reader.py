@@ -281,6 +281,7 @@ def _step(step: StepRecord) -> dict[str, Any]:
         "first_token_ms": step.first_token_ms,
         "user_message_id": step.user_message_id,
         "answer": step.answer,
+        "message_id": step.answer_id,
         "limit": step.limit,
     }
 
@@ -310,4 +311,6 @@ def _result(session_id: str, step: StepRecord, state: str, pending: PendingQuest
         question,
         limit=step.limit,
         error=step.error,
+        message_id=step.answer_id,
+        pending_kind=None if question is None else "questions",
     )

@@ -212,6 +212,7 @@ class StepRecord:
     usage: Usage
     limit: str | None
     error: dict[str, Any] | None
+    answer_id: str | None = None
     done_seq: int | None = None
 
 

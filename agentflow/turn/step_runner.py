@@ -189,6 +189,7 @@ class StepRunner:
         result = TurnResult(
             journal.session_id, self.turn_id, journal.step, str(to_state), how.answer, journal.usage, how.question,
             how.limit, None if how.error is None else how.error.as_dict(), self._agent.model.scripted,
+            None if how.answer is None else how.answer_id, pending_kind=None if how.question is None else "questions",
         )  # fmt: skip
         return Outcome(result, started)
 

@@ -111,6 +111,19 @@ def test_a_known_id_inside_the_news_is_a_copy(agentflow: Kit) -> None:
     assert path(agentflow) == ["one", "new", "reply 1", "two", "reply 3"]
 
 
+def test_an_answer_that_is_a_copy_reads_as_its_original_everywhere(agentflow: Kit) -> None:
+    """D08, X18: a copy stores no content; live, in the log, in the steps and in a later result it is the same text."""
+    _, a1, _, _ = talked(agentflow)
+    live = agentflow.deliver(view(user("edited"), a1))
+    copy = agentflow.path()[-1]
+    assert (live.answer, live.message_id, copy["content"]) == ("reply 1", copy["id"], "reply 1")
+    agentflow.restart()
+    assert agentflow.result(live.turn_id).as_dict() == live.as_dict()
+    assert agentflow.events()[-1].data["answer"] == "reply 1"
+    step = agentflow.run(agentflow.runtime.session("s-1"))["steps"][-1]
+    assert (step["answer"], step["message_id"]) == ("reply 1", copy["id"])
+
+
 def test_a_view_that_ends_inside_an_exchange_is_completed(agentflow: Kit) -> None:
     """C16: the missing results are written first, and the model reads whole exchanges."""
 

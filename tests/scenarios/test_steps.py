@@ -105,14 +105,21 @@ def test_the_execution_is_recorded_with_its_status(agentflow: Kit, agentflow_db:
 
 def test_a_result_is_the_object_that_json_prints(agentflow: Kit) -> None:
     agentflow.agent(replies=[{"text": "ok", "usage": {"input": 10, "output": 2}}])
-    assert agentflow.send("hi", turn_id="t-1").as_dict() == {
+    result = agentflow.send("hi", turn_id="t-1")
+    assert result.as_dict() == {
         "schema": "agentflow.result/1",
         "session_id": "s-1",
         "turn_id": "t-1",
         "step_order": 1,
         "state": "done",
         "answer": "ok",
+        "message_id": agentflow.path()[-1]["id"],
+        "truncated": False,
+        "data": None,
+        "output": None,
+        "pending_kind": None,
         "question": None,
+        "calls": [],
         "usage": {"input": 10, "output": 2, "cache_read": None, "cache_write": None, "total": 12},
         "cost": None,
         "limit": None,

@@ -14,8 +14,8 @@ from agentflow import events
 from agentflow.context.summary import summary_of
 from agentflow.events import Event, ModelCall
 from agentflow.message import ENDED, Message, TurnState, Usage
-from agentflow.store.reads.messages import CONTENT, ORIGINAL, PARENT
-from agentflow.store.reads.sessions import answer_of, loaded, usage_of
+from agentflow.store.reads.messages import ANSWER, ANSWER_MESSAGE, CONTENT, ORIGINAL, PARENT, answer_of
+from agentflow.store.reads.sessions import loaded, usage_of
 from agentflow.store.rows import message_of
 from agentflow.store.sql.transaction import Tx
 from agentflow.text import compact_json
@@ -55,9 +55,8 @@ WHERE {_IN_PAGE} AND e.type IN ('{events.LLM_CALL_REQUESTED}', '{events.LLM_CALL
                                 '{events.LLM_CALL_ERRORED}')
 """
 _STEPS = f"""
-SELECT e.seq, s.state, m.content, m.parts, s.answer_chars FROM event e
-JOIN step s ON s.session_key = e.session_key AND s.number = CAST(e.ref AS INTEGER)
-LEFT JOIN message m ON m.session_key = s.session_key AND m.id = s.answer_id
+SELECT e.seq, step.state, {ANSWER} FROM event e
+JOIN step ON step.session_key = e.session_key AND step.number = CAST(e.ref AS INTEGER) {ANSWER_MESSAGE}
 WHERE {_IN_PAGE} AND e.type = '{events.DONE}'
 """
 _TURNS = f"""
@@ -158,7 +157,7 @@ def _texts(tx: Tx, types: set[str], page: tuple[int, int, int]) -> _Texts:
     if events.TODOS_CHANGED in types:
         texts.todos = {(turn, f"{of}:{number}"): items for turn, of, number, items in tx.all(_TODOS, *page)}
     if events.DONE in types:
-        texts.steps = {seq: _Step(state, answer_of(*answer)) for seq, state, *answer in tx.all(_STEPS, *page)}
+        texts.steps = {seq: _Step(state, answer_of(*answer)[0]) for seq, state, *answer in tx.all(_STEPS, *page)}
     if types & {events.TURN_COMPLETED, events.ERROR, events.DONE}:
         texts.turns = {
             number: _Turn(state, usage_of(tokens, cost), limit, loaded(error))

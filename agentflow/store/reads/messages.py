@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from agentflow import events
 from agentflow.conversation.tree import Place
-from agentflow.message import Message
+from agentflow.message import Content, Message, text_of
 from agentflow.store.records import NodeRecord, PathEntry, Tree
 from agentflow.store.rows import message_of
 from agentflow.store.sql.transaction import Tx
@@ -18,6 +18,9 @@ CONTENT = (
     "coalesce(o.name, m.name), coalesce(o.provider, m.provider), coalesce(o.hidden, m.hidden)"
 )
 ORIGINAL = "LEFT JOIN message o ON o.session_key = m.session_key AND o.id = m.copied_from"
+# What `answer_of` takes, of the message that is the answer of a `step`, and that message.
+ANSWER = "step.answer_id, coalesce(o.content, m.content), coalesce(o.parts, m.parts), step.answer_chars"
+ANSWER_MESSAGE = f"LEFT JOIN message m ON m.session_key = step.session_key AND m.id = step.answer_id {ORIGINAL}"
 # The parent stands one depth higher, on the same branch or, for the first of a branch, on the branch it forks from.
 PARENT = (
     "JOIN branch b ON b.session_key = m.session_key AND b.number = m.branch LEFT JOIN message p "
@@ -103,6 +106,18 @@ def tree(tx: Tx, key: int) -> Tree:
     compactions = ({"summary_id": summary_id, **json.loads(data)} for summary_id, data in told if data is not None)
     own = tuple(each for each in compactions if events.SUB_EXECUTION not in each)
     return Tree(head[0] if head is not None else None, nodes, own)
+
+
+def answer_of(
+    answer_id: str | None, content: str | None, parts: str | None, chars: int | None
+) -> tuple[str | None, str | None]:
+    """The text the user saw of a message, its first `chars` characters (null: all of them), and the message's id.
+
+    No text is no answer: then both are null.
+    """
+    body: Content = json.loads(parts) if parts is not None else content
+    text = text_of(body)[:chars]
+    return (text, answer_id) if text else (None, None)
 
 
 def message_at(tx: Tx, key: int, id_: str) -> Message:

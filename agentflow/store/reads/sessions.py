@@ -10,7 +10,8 @@ from typing import Any
 from agentflow.conversation.questions import read_questions
 from agentflow.conversation.tree import Place
 from agentflow.events import DONE
-from agentflow.message import Content, Usage, text_of
+from agentflow.message import Usage
+from agentflow.store.reads.messages import ANSWER, ANSWER_MESSAGE, answer_of
 from agentflow.store.records import PendingQuestion, RunRecord, SessionRecord, StepRecord
 from agentflow.store.sql.transaction import Tx
 
@@ -24,12 +25,12 @@ LEFT JOIN turn paused ON paused.session_key = s.key AND paused.number = q.turn
 """
 _NEWEST = " ORDER BY s.updated_at DESC, s.key DESC LIMIT ?"
 
-_STEP = """
+_STEP = f"""
 SELECT step.number, turn.number, turn.id, turn.state, step.state, step.opened_at, step.completed_at,
-       step.first_token_ms, step.user_message_id, m.content, m.parts, step.answer_chars, turn.input, turn.output,
+       step.first_token_ms, step.user_message_id, {ANSWER}, turn.input, turn.output,
        turn.cache_read, turn.cache_write, turn.cost, turn.limit_name, turn.error, turn.after_seq
 FROM step JOIN turn ON turn.session_key = step.session_key AND turn.number = step.turn
-LEFT JOIN message m ON m.session_key = step.session_key AND m.id = step.answer_id
+{ANSWER_MESSAGE}
 WHERE step.session_key = ?
 """
 
@@ -95,12 +96,6 @@ def steps(tx: Tx, key: int) -> list[StepRecord]:
     return [_step(row) for row in tx.all(f"{_STEP} ORDER BY step.number", key)]
 
 
-def answer_of(content: str | None, parts: str | None, chars: int | None) -> str | None:
-    """What the user saw of an answer: its first `chars` characters (null: all of them), null when that is nothing."""
-    body: Content = json.loads(parts) if parts is not None else content
-    return text_of(body)[:chars] or None
-
-
 def usage_of(tokens: Sequence[Any], cost: str | None) -> Usage:
     """A usage from its four columns and the cost's text."""
     return Usage(*(*tokens, None if cost is None else Decimal(cost)))
@@ -121,6 +116,7 @@ def _session(row: Any) -> SessionRecord:
 
 
 def _step(row: Any, done_seq: int | None = None) -> StepRecord:
-    content, parts, chars, *tokens, cost, limit, error, _ = row[9:]
-    answer, usage = answer_of(content, parts, chars), usage_of(tokens, cost)
-    return StepRecord(*(*row[:9], answer, usage, limit, loaded(error), done_seq))
+    *answered, input_, output, cache_read, cache_write, cost, limit, error, _ = row[9:]
+    answer, answer_id = answer_of(*answered)
+    usage = usage_of((input_, output, cache_read, cache_write), cost)
+    return StepRecord(*(*row[:9], answer, usage, limit, loaded(error), answer_id, done_seq))
