@@ -37,6 +37,7 @@ from agentflow.store.records import (
 )
 from agentflow.store.requests import Alive, Append, Claim, End, MergeView, MoveHead, Owning, Settle, Stop
 from agentflow.store.sql.database import Database, open_database
+from agentflow.store.sql.job_thread import JobThread, OpenJobs
 from agentflow.store.sql.reader import Reader
 from agentflow.store.sql.writer import Writer
 
@@ -44,10 +45,12 @@ from agentflow.store.sql.writer import Writer
 class SqlStore:
     """Implements `Store` (its contract stands there) for SQLite and Postgres."""
 
-    def __init__(self, database: Database, on_commit: Callable[[int], None] | None = None) -> None:
+    def __init__(
+        self, database: Database, on_commit: Callable[[int], None] | None = None, jobs: OpenJobs = JobThread
+    ) -> None:
         self._database = database
-        self._writer = Writer(database, on_commit)
-        self._reader = Reader(database)
+        self._writer = Writer(database, on_commit, jobs)
+        self._reader = Reader(database, jobs)
 
     @classmethod
     def open(cls, url: str, on_commit: Callable[[int], None] | None = None) -> SqlStore:

@@ -1,4 +1,7 @@
-"""A thread of the store's own: jobs go in from any event loop, answers come back, with one hop each way."""
+"""Where the store's jobs run: a thread of its own, reached from any event loop with one hop each way.
+
+`Writer` and `Reader` are given what opens such a place, so that a simulation can run the jobs under its own clock.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import contextlib
 import queue
 import threading
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from agentflow.errors import StoreError
 from agentflow.store.sql.transaction import Tx
@@ -34,6 +37,26 @@ class Job:
         self.error: Exception | None = None
 
 
+Work = Callable[[list[Job]], None]
+Finish = Callable[[], None]
+
+
+class JobRunner(Protocol):
+    """Where the jobs of one connection run, one group at a time and in the order they came."""
+
+    async def run(self, call: Callable[[Tx], T], lock_key: int | str = 0) -> T:
+        """The job's result. Cancelling the caller does not cancel the job."""
+        ...
+
+    async def close(self) -> None:
+        """Wait until the jobs given so far are done, then take no more."""
+        ...
+
+
+OpenJobs = Callable[[str, Work, Finish, int], JobRunner]
+"""`(name, work, finish, limit) -> runner`; what they mean is said by `JobThread`, which is one."""
+
+
 class JobThread:
     """Runs jobs on one daemon thread, started by the first, in groups of at most `limit`.
 
@@ -41,7 +64,7 @@ class JobThread:
     all later jobs get `StoreError`. `finish` is called once, on the thread, when it ends.
     """
 
-    def __init__(self, name: str, work: Callable[[list[Job]], None], finish: Callable[[], None], *, limit: int) -> None:
+    def __init__(self, name: str, work: Work, finish: Finish, limit: int) -> None:
         self._name = name
         self._limit = limit
         self._work = work

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from agentflow.store.sql.connection import Connection
 from agentflow.store.sql.database import Database
-from agentflow.store.sql.job_thread import Job, JobThread
+from agentflow.store.sql.job_thread import Job, JobThread, OpenJobs
 from agentflow.store.sql.transaction import Tx
 
 T = TypeVar("T")
@@ -17,17 +17,17 @@ _TRIES = 2  # a connection that died while it was idle is replaced once
 class Reader:
     """One connection on a thread of its own."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, jobs: OpenJobs = JobThread) -> None:
         self._database = database
         self._connection = Connection(database)
-        self._thread = JobThread("agentflow-reader", self._work, self._connection.drop, limit=1)
+        self._jobs = jobs("agentflow-reader", self._work, self._connection.drop, 1)
 
     async def run(self, call: Callable[[Tx], T]) -> T:
         """What the job read; `call` may be run more than once."""
-        return await self._thread.run(call)
+        return await self._jobs.run(call)
 
     async def close(self) -> None:
-        await self._thread.close()
+        await self._jobs.close()
 
     def _work(self, group: list[Job]) -> None:
         for job in group:

@@ -8,7 +8,7 @@ from typing import TypeVar
 from agentflow.errors import StoreError
 from agentflow.store.sql.connection import Connection
 from agentflow.store.sql.database import Database
-from agentflow.store.sql.job_thread import Job, JobThread
+from agentflow.store.sql.job_thread import Job, JobThread, OpenJobs
 from agentflow.store.sql.transaction import Tx
 
 T = TypeVar("T")
@@ -28,22 +28,24 @@ class Writer:
     and there is never another.
     """
 
-    def __init__(self, database: Database, on_commit: Callable[[int], None] | None = None) -> None:
+    def __init__(
+        self, database: Database, on_commit: Callable[[int], None] | None = None, jobs: OpenJobs = JobThread
+    ) -> None:
         self._database = database
         self._connection = Connection(database)
         self._on_commit = on_commit
         self._commits = 0
-        self._thread = JobThread("agentflow-writer", self._work, self._connection.drop, limit=_GROUP)
+        self._jobs = jobs("agentflow-writer", self._work, self._connection.drop, _GROUP)
 
     async def run(self, call: Callable[[Tx], T], lock_key: int | str = 0) -> T:
         """The job's result, durable. `call` may be run more than once: it is a function of its transaction only.
 
         `lock_key` is the session whose rows it locks; processes that share a database lock sessions in one order.
         """
-        return await self._thread.run(call, lock_key)
+        return await self._jobs.run(call, lock_key)
 
     async def close(self) -> None:
-        await self._thread.close()
+        await self._jobs.close()
 
     def _work(self, group: list[Job]) -> None:
         group.sort(key=_lock_order)
