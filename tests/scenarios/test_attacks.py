@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agentflow import Event, InvalidInput, Runtime, SessionNotFound, StaleOwner
-from agentflow.live import feed
+from agentflow.live import event_feed
 from agentflow.testing import Kit
 from tests.scenarios.support import Gate
 
@@ -109,7 +109,7 @@ def test_a_reader_that_does_not_read_keeps_no_memory_and_misses_no_logged_event(
     agentflow: Kit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """B64: one rule of eviction for each registry. What is only streamed is told again as one delta, or not at all."""
-    monkeypatch.setattr(feed, "_MOST_UNREAD", 8)
+    monkeypatch.setattr(event_feed, "_MOST_UNREAD", 8)
     agentflow.agent(replies=[{"text": "x" * 40, "chunk_size": 1}, {"text": "y" * 40, "chunk_size": 1}])
     agentflow.send("hi")
 
