@@ -25,6 +25,7 @@ class InsertTurn(NamedTuple):
     created_at: int
     request: str | None
     after_seq: int
+    tools_hash: str | None = None
 
 
 class InsertStep(NamedTuple):
@@ -92,6 +93,7 @@ class InsertToolCall(NamedTuple):
     name: str
     status: str
     started_at: int | None
+    handler: str | None = None
 
 
 class InsertQuestion(NamedTuple):
@@ -104,6 +106,7 @@ class InsertQuestion(NamedTuple):
     expires_at: int | None
     branch: int
     depth: int
+    kind: str = "questions"
 
 
 class InsertTodoList(NamedTuple):
@@ -126,6 +129,8 @@ class InsertAlias(NamedTuple):
     kind: str
     alias: str
     target: str
+    step: int | None = None
+    after_seq: int | None = None
 
 
 class InsertQueueEntry(NamedTuple):

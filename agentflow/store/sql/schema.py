@@ -12,7 +12,7 @@ from typing import Any
 from agentflow.errors import StoreError
 from agentflow.store.sql.database import Database, RawConnection, open_database, shown_url
 
-SCHEMA_VERSION = "0001"
+SCHEMA_VERSION = "0002"
 
 _LOCK = 0x6167656E74  # the advisory lock under which processes make or upgrade a Postgres schema
 _VERSION_TABLE = (

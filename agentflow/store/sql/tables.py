@@ -88,7 +88,10 @@ class Session(Base, table=True):
 
 
 class Turn(Base, table=True):
-    """One piece of work; `state` moves only by the machine's table (T2). Usage sums include every call of it (X6)."""
+    """One piece of work; `state` moves only by the machine's table (T2). Usage sums include every call of it (X6).
+
+    `request` is what its requests said beside their messages, the client tools by `tools_hash` (C8, C37).
+    """
 
     __tablename__ = "turn"
     __table_args__ = (UniqueConstraint("session_key", "id"), _KEYED)
@@ -101,6 +104,7 @@ class Turn(Base, table=True):
     created_at: int = Field(sa_type=BigInteger)
     ended_at: int | None = _at()
     request: str | None = _text()
+    tools_hash: str | None = _text()
     plan: str | None = _text()
     after_seq: int = 0
     error: str | None = _text()
@@ -185,7 +189,10 @@ class Message(Base, table=True):
 
 
 class Alias(Base, table=True):
-    """Another name for a turn or a message (C19, C22, C26)."""
+    """Another name for a turn or a message (C19, C22, C26).
+
+    A turn's says which `step` it opened, and what the log had before; of one that waits in the queue neither is known.
+    """
 
     __tablename__ = "alias"
     __table_args__ = _KEYED
@@ -194,6 +201,8 @@ class Alias(Base, table=True):
     kind: str = _word()
     alias: str = _word()
     target: str = Field(sa_type=Text)
+    step: int | None = None
+    after_seq: int | None = None
 
 
 class LlmCall(Base, table=True):
@@ -235,7 +244,10 @@ class LlmCall(Base, table=True):
 
 
 class ToolCall(Base, table=True):
-    """One call of a reply, planned → started → finished or closed; arguments stand in the reply's message."""
+    """One call of a reply, planned → started → finished or closed; arguments stand in the reply's message.
+
+    `handler` is who performs it when that is not this engine: `worker` or `client` (C32, C37).
+    """
 
     __tablename__ = "tool_call"
     __table_args__ = _KEYED
@@ -253,10 +265,11 @@ class ToolCall(Base, table=True):
     result_id: str | None = _text()
     full_result: str | None = _text()
     altered: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
+    handler: str | None = _text()
 
 
 class Question(Base, table=True):
-    """A pause: what was asked, where, and whether it is still open (T18)."""
+    """A pause, one of `questions`, `tools` or `approval`: what it waits for, where, whether it is open (T18, C38)."""
 
     __tablename__ = "question"
     __table_args__ = _KEYED
@@ -271,6 +284,7 @@ class Question(Base, table=True):
     expires_at: int | None = _at()
     branch: int | None = None
     depth: int | None = None
+    kind: str = Field(default="questions", sa_column=Column(Text(), nullable=False, server_default="questions"))
 
 
 class TodoList(Base, table=True):

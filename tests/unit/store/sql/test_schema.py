@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from agentflow.store.sql.schema import SCHEMA_VERSION, upgrade
 from agentflow.store.sql.tables import Base
 from tests.unit.store.sql.opening import use
 
+_PARTS = re.compile(r"\n|,(?![^()]*\))")  # lines and commas, but none between brackets
+
 
 def stamped(path: Path, version: str | None) -> None:
     """A database that holds nothing but a version's stamp."""
@@ -28,11 +31,11 @@ def stamped(path: Path, version: str | None) -> None:
 
 
 def tables(path: Path) -> dict[str, set[str]]:
-    """Each table's and index's definition as a set of its lines, so that the order of constraints does not count."""
+    """Each table's and index's definition as a set of its parts, so that the order of columns does not count."""
     with sqlite3.connect(path) as connection:
         found = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
     connection.close()
-    return {name: {line.strip().rstrip(",") for line in sql.splitlines()} for name, sql in found}
+    return {name: {part.strip() for part in _PARTS.split(sql)} for name, sql in found}
 
 
 def version(path: Path) -> str:

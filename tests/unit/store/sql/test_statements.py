@@ -37,7 +37,9 @@ def test_an_update_meets_at_most_one_row(row: Any) -> None:
 
 
 def test_the_texts_are_plain_sql() -> None:
-    assert INSERT_TEXTS[rows.InsertAlias] == "INSERT INTO alias (session_key, kind, alias, target) VALUES (?, ?, ?, ?)"
+    assert INSERT_TEXTS[rows.InsertStateVersion] == (
+        "INSERT INTO state_version (session_key, number, kind, value, turn, branch, depth) VALUES (?, ?, ?, ?, ?, ?, ?)"
+    )
     assert INSERT_TEXTS[rows.InsertBlob].endswith("VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
     assert (
         UPDATE_TEXTS[rows.MoveTurn]
