@@ -12,9 +12,18 @@ from typing import Any
 from agentflow import FlowContext
 
 MAX_ROWS = 200
+MAX_BYTES = 1_000_000  # of a result's rows together; also of one value SQLite may make on the way
 
 _SETTING = "query_db"  # of the prompt's variables or the request's inputs; AGENTFLOW_QUERY_DB in the environment
 _OPERATIONS_BETWEEN_CHECKS = 10_000
+# What SQLite may be asked for, by form: inside one function or pattern no check is ever made (Z3).
+_LIMITS = {
+    sqlite3.SQLITE_LIMIT_LENGTH: MAX_BYTES,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
+    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 100,
+    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 50,
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 50,
+}
 _ALLOWED = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE})
 
 
@@ -22,13 +31,29 @@ def query(sql: str, context: FlowContext) -> dict[str, Any]:
     """Run one read-only SQL query (SQLite) on the agent's database; `sqlite_master` lists its tables.
 
     Args:
-        sql: One SELECT statement. At most 200 rows come back, so aggregate or add a LIMIT.
+        sql: One SELECT statement. At most 200 rows and 1 MB come back, so aggregate or add a LIMIT.
     """
     with _opened(_database(context), context) as connection:
         cursor = connection.execute(sql)
-        rows = cursor.fetchmany(MAX_ROWS + 1)
         columns = [column[0] for column in cursor.description or ()]
-    return {"columns": columns, "rows": rows[:MAX_ROWS], "more": len(rows) > MAX_ROWS}
+        rows, more = _bounded(cursor)
+    return {"columns": columns, "rows": rows, "more": more}
+
+
+def _bounded(cursor: sqlite3.Cursor) -> tuple[list[tuple[Any, ...]], bool]:
+    """The first rows, and whether there are more than may be told."""
+    rows: list[tuple[Any, ...]] = []
+    left = MAX_BYTES
+    for row in cursor:
+        left -= sum(_size(value) for value in row)
+        if left < 0 or len(rows) == MAX_ROWS:
+            return rows, True
+        rows.append(row)
+    return rows, False
+
+
+def _size(value: Any) -> int:
+    return len(value.encode()) if isinstance(value, str) else len(value) if isinstance(value, bytes) else 8
 
 
 def _database(context: FlowContext) -> Path:
@@ -46,6 +71,8 @@ def _database(context: FlowContext) -> Path:
 def _opened(path: Path, context: FlowContext) -> Iterator[sqlite3.Connection]:
     """A connection that can read this one file: no writes, no ATTACH, no PRAGMA; a stopped call interrupts it."""
     with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+        for limit, most in _LIMITS.items():
+            connection.setlimit(limit, most)
         connection.set_authorizer(_authorize)
         connection.set_progress_handler(context.cancelled, _OPERATIONS_BETWEEN_CHECKS)
         yield connection

@@ -22,6 +22,8 @@ from workflows.calculator import calculate
         ("sqrt(16) + max(1, 2, 3)", 7.0),
         ("log(8, 2)", 3.0),
         ("round(2.567, 1)", 2.6),
+        ("round(1250, -2)", 1200),
+        ("round(2.5)", 2),
         ("sin(pi / 2) + ln(e)", 2.0),
     ],
 )
@@ -49,6 +51,13 @@ def test_arithmetic_is_right(expression: str, value: float) -> None:
         ("*".join(["10 ** 1000"] * 3), "too large"),
         ("1e999", "too large"),
         ("(-8) ** 0.5", "not a real number"),
+        ("round(5, -1000000000)", "at most 400"),
+        ("round(5, 10 ** 1000)", "at most 400"),
+        ("round(5, 0.5)", "whole number of digits"),
+        ("-" * 499 + "1", "nested too deeply|not an arithmetic expression"),
+        ("(" * 250 + "1" + ")" * 249, "nested too deeply|not an arithmetic expression"),
+        ("abs(" * 99 + "1" + ")" * 99, "nested too deeply"),
+        ("2**" * 160 + "2", "nested too deeply|too large"),
         ("1" * 501, "501 characters, at most 500"),
     ],
 )

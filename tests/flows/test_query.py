@@ -47,6 +47,31 @@ def test_rows_are_bounded_and_the_cut_is_told(context: FlowContext) -> None:
     assert (len(result["rows"]), result["more"]) == (MAX_ROWS, True)
 
 
+def test_bytes_are_bounded_and_the_cut_is_told(context: FlowContext) -> None:
+    """Z3: 200 long rows are no result a conversation could hold."""
+    result = query("SELECT hex(zeroblob(100000)) FROM item", context)
+    assert (len(result["rows"]), result["more"]) == (5, True)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT zeroblob(200000000)",
+        "SELECT hex(zeroblob(900000))",
+        "SELECT group_concat(hex(zeroblob(100000))) FROM item",
+        f"SELECT hex(zeroblob(200000)) LIKE '{'%a' * 26}'",
+        f"SELECT {'(' * 200}1{')' * 200}",
+        f"SELECT 1{'+1' * 200}",
+        f"SELECT 1 {'UNION ALL SELECT 1 ' * 60}",
+        f"SELECT '{'x' * 100_001}'",
+    ],
+)
+def test_what_would_take_too_much_is_refused_by_its_form(context: FlowContext, sql: str) -> None:
+    """Z3: inside one function or pattern nothing could interrupt it."""
+    with pytest.raises(sqlite3.Error):
+        query(sql, context)
+
+
 @pytest.mark.parametrize(
     "sql",
     [
