@@ -6,6 +6,7 @@ nothing left to do.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -47,12 +48,26 @@ def repair(tx: Tx, session: SessionRow, turn: int, at: Instant, new_id: NewId) -
     for call_id, _, _ in left.streams:
         session.rows.append(_lost_call(call_id))
         session.tell(events.plain(events.LLM_CALL_ERRORED, {"call_id": call_id, "code": "interrupted"}))
+    _close_phases(tx, session, turn)
     answer = None
     if closing.text is not None:
         answer = Message(shown if of == left.execution else new_id(), "assistant", closing.text)
         session.record(tx, [answer], turn, left.execution, head_id(tx, session))
     _end(tx, session, turn, left, _REPAIR, at, answer, closing.answer_chars, None)
     return left.turn_id
+
+
+def _close_phases(tx: Tx, session: SessionRow, turn: int) -> None:
+    """Say that the history was kept where making room had begun, in the main run or in a sub-agent's (X20)."""
+    told = tx.all(
+        "SELECT type, data FROM event WHERE session_key = ? AND turn = ? AND type IN (?, ?, ?) "
+        "AND seq > (SELECT after_seq FROM turn WHERE session_key = ? AND number = ?) ORDER BY seq",
+        session.key, turn, events.CONTEXT_LIMITED, events.CONTEXT_REPLACED, events.CONTEXT_KEPT, session.key, turn,
+    )  # fmt: skip
+    last = {json.loads(data).get(events.SUB_EXECUTION): type_ for type_, data in told if data is not None}
+    for execution in (execution for execution, type_ in last.items() if type_ == events.CONTEXT_LIMITED):
+        kept = events.context_kept("interrupted")
+        session.tell(kept if execution is None else events.of_execution(kept, execution))
 
 
 def _heard(tx: Tx, key: int, turn: int, left: _Left) -> set[int]:

@@ -23,15 +23,22 @@ from agentflow.context.strategies import (
     settings_plan,
 )
 from agentflow.context.summary import SummaryRequest, is_summary, summary_request
-from agentflow.context.tokens import reported, tokens_to_read
+from agentflow.context.tokens import reported
 from agentflow.conversation.history import BuiltRequest
 from agentflow.errors import AgentflowError, ModelError
+from agentflow.live.interrupt import Interrupted
 from agentflow.message import Message, Usage
 from agentflow.store import rows
 from agentflow.store.records import AGENT, STATE, PathEntry
 from agentflow.text import compact_json
 from agentflow.turn.calls.side_call import SideCall, ask_aside
-from agentflow.turn.loop.replace_history import Replacement, replace_history, restate_todos
+from agentflow.turn.loop.replace_history import (
+    Replacement,
+    keep_history,
+    replace_history,
+    restate_todos,
+    tokens_now,
+)
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.step import Step
 
@@ -45,7 +52,7 @@ class Held:
     """A call that waits for room, and what is proposed for it (X12, X13).
 
     `call_id` is null when the turn's first call is not recorded yet. Without a `cut` there is nothing to make room
-    with; `path` is what it was cut from.
+    with; `path` is what it was cut from. `with_tools`: the call offers its tools.
     """
 
     call_id: str | None
@@ -53,6 +60,7 @@ class Held:
     path: tuple[PathEntry, ...]
     reading: Reading
     cut: Cut | None
+    with_tools: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +91,8 @@ class Room:
             return
         wanted = settings_plan(report, fraction, window)
         keep = settings.compaction_keep_recent_messages
-        held = await self._hold(
-            self._step.claimed.call_id, wanted, lambda reading: keep_recent(reading, keep), with_tools=True
-        )
-        if held.cut is not None:  # an attempt that costs nothing leaves the strategies their own
-            await self._perform(held)
-        else:
-            self._execution.tell(events.context_kept("nothing_to_summarize"))
+        call_id = self._step.claimed.call_id
+        await self._phase(call_id, wanted, lambda reading: keep_recent(reading, keep), with_tools=True)
 
     async def before(self, call_id: str, *, with_tools: bool) -> None:
         """Hold a call of the loop when a strategy applies, and let it go when room is made or cannot be (X11)."""
@@ -97,16 +100,14 @@ class Room:
             restate_todos(self._execution)
         wanted = self._wanted(with_tools)
         if wanted is not None:
-            held = await self._hold(call_id, wanted, lambda reading: make_room(wanted, reading), with_tools=with_tools)
-            await self._perform(held)
+            await self._phase(call_id, wanted, lambda reading: make_room(wanted, reading), with_tools=with_tools)
         self._tried.since_last_call = False
 
     async def after_refusal(self, call_id: str, *, with_tools: bool) -> None:
         """The provider refused a call of the loop as too long: make room, so that it can run once more (X16)."""
-        tokens = self._tokens(with_tools)
+        tokens = tokens_now(self._execution, with_tools=with_tools)
         wanted = overflow_plan(self._execution.agent.context, tokens=tokens)
-        held = await self._hold(call_id, wanted, lambda reading: make_room(wanted, reading), with_tools=with_tools)
-        await self._perform(held)
+        await self._phase(call_id, wanted, lambda reading: make_room(wanted, reading), with_tools=with_tools)
         self._tried.since_last_call = False
 
     # -- what is wanted --------------------------------------------------------------------------------------------
@@ -121,7 +122,7 @@ class Room:
             tried.promised = None
         return plan(
             context,
-            tokens=self._tokens(with_tools),
+            tokens=tokens_now(self._execution, with_tools=with_tools),
             first_call_of_turn=first,
             idle=idle_seconds(self._step.claimed.previous_ended_at, clock.instant()),
             resumed=self._resumed,
@@ -129,10 +130,22 @@ class Room:
             gave_up=tried.gave_up,
         )
 
-    def _tokens(self, with_tools: bool) -> int:
-        return tokens_to_read(self._execution.report, self._execution.request(with_tools=with_tools).chars)
-
     # -- what is done ----------------------------------------------------------------------------------------------
+
+    async def _phase(self, call_id: str | None, wanted: Plan, cut_by: CutBy, *, with_tools: bool) -> None:
+        """From `context.limited` to what closes it, also when the turn ends in between (X20)."""
+        try:
+            held = await self._hold(call_id, wanted, cut_by, with_tools=with_tools)
+            if held.cut is not None or wanted.strategy is not None or wanted.reason == "overflow":
+                self._tried.since_last_call = self._tried.since_last_call or _is_by_size(wanted)
+                await self._settle(held)
+            else:  # of `settings`: an attempt that costs nothing leaves the strategies their own
+                keep_history(self._execution, "nothing_to_summarize")
+        except BaseException as error:
+            keep_history(self._execution, "interrupted" if isinstance(error, Interrupted) else "failed")
+            if call_id is not None:
+                self._execution.call_given_up(call_id, given_up())
+            raise
 
     async def _hold(self, call_id: str | None, wanted: Plan, cut_by: CutBy, *, with_tools: bool) -> Held:
         """Read the path as it is recorded and cut it; `context.limited` rides on the next commit."""
@@ -142,6 +155,7 @@ class Room:
         path = tuple(await self._step.store.path(execution.journal.session_key, execution.tip, lean_before=None))
         strategy = None if wanted.strategy is None else wanted.strategy.use
         execution.tell(events.context_limited(call_id, wanted.reason, strategy, wanted.tokens, wanted.window))
+        execution.tried.limited = wanted.tokens
         chars = execution.request(with_tools=with_tools).chars
         reading = Reading(
             [entry.message for entry in path],
@@ -150,18 +164,7 @@ class Room:
             fixed_chars=chars - execution.earlier.chars - execution.current.chars,
             model=execution.agent.model.name,
         )
-        return Held(call_id, wanted, path, reading, cut_by(reading))
-
-    async def _perform(self, held: Held) -> None:
-        by_size = held.plan.reason != "idle" or held.plan.limit is not None
-        if by_size:
-            self._tried.since_last_call = True
-        try:
-            await self._settle(held)
-        except BaseException:
-            if held.call_id is not None:
-                self._execution.call_given_up(held.call_id, given_up())
-            raise
+        return Held(call_id, wanted, path, reading, cut_by(reading), with_tools)
 
     async def _settle(self, held: Held) -> None:
         """Do as planned; whatever comes of it, the call may go out then."""
@@ -171,9 +174,8 @@ class Room:
         if written.kept is None and held.cut is not None:
             await self._replace(held, held.cut, written.text)
             return
-        self._execution.tell(events.context_kept(written.kept or "nothing_to_summarize"))
-        by_size = held.plan.reason != "idle" or held.plan.limit is not None
-        self._tried.gave_up = self._tried.gave_up or by_size
+        keep_history(self._execution, written.kept or "nothing_to_summarize")
+        self._tried.gave_up = self._tried.gave_up or _is_by_size(held.plan)
 
     async def _summary(self, held: Held) -> Written:
         """The accepted summary, or why the history stays as it is; a reset has neither (X9, X13)."""
@@ -221,11 +223,9 @@ class Room:
     async def _replace(self, held: Held, cut: Cut, summary: str | None) -> None:
         replacement = Replacement.of_cut(held.path, held.reading, cut, summary)
         in_force = await self._in_force()
-        after = cut.tokens_after(summary)
-        replace_history(
-            self._execution, replacement, held.call_id, self._step.new_id, tokens_before=cut.tokens_before,
-            tokens_after=after,
-        )  # fmt: skip
+        after = replace_history(
+            self._execution, replacement, held.call_id, self._step.new_id, with_tools=held.with_tools
+        )
         branch, depth = self._execution.tip or (None, None)
         for number, kind, value in in_force:
             turn = self._execution.journal.turn
@@ -240,6 +240,10 @@ class Room:
                 "messages leave no more to gain, so this turn goes on as it is",
                 self._execution.journal.session_id, max(after, by_density), held.plan.limit,
             )  # fmt: skip
+
+
+def _is_by_size(wanted: Plan) -> bool:
+    return wanted.reason != "idle" or wanted.limit is not None
 
 
 def reads_summary(execution: Execution) -> bool:

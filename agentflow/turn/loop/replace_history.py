@@ -13,6 +13,7 @@ from agentflow import events
 from agentflow.clock import NewId
 from agentflow.context.compaction import Cut, Reading
 from agentflow.context.summary import summary_message
+from agentflow.context.tokens import tokens_to_read
 from agentflow.message import Message
 from agentflow.store import rows
 from agentflow.store.records import PathEntry
@@ -42,10 +43,21 @@ class Replacement:
         return cls(summary, earlier, current, reading.lean)
 
 
+def tokens_now(execution: Execution, *, with_tools: bool) -> int:
+    """What the next request of an execution would read: the one count that every event and read shows (X5)."""
+    return tokens_to_read(execution.report, execution.request(with_tools=with_tools).chars)
+
+
 def replace_history(
-    execution: Execution, new: Replacement, held: str | None, new_id: NewId, *, tokens_before: int, tokens_after: int
-) -> None:
-    """Stage the new branch and let the execution go on there; the call `held` moves along (X19)."""
+    execution: Execution, new: Replacement, held: str | None, new_id: NewId, *, with_tools: bool
+) -> int:
+    """Stage the new branch and let the execution go on there; the call `held` moves along (X19).
+
+    Returns the tokens read from now on. Those before are what `context.limited` said, when that led here (X20).
+    """
+    limited = execution.tried.limited
+    tokens_before = tokens_now(execution, with_tools=with_tools) if limited is None else limited
+    execution.tried.limited = None
     previous_head_id = execution.last_message_id
     execution.path = None
     execution.leave_path()
@@ -60,6 +72,7 @@ def replace_history(
     if held is not None:
         branch, depth = execution.tip or (None, None)
         execution.stage(rows.MoveLlmCall(branch, depth, held))
+    tokens_after = tokens_now(execution, with_tools=with_tools)
     execution.tell(
         events.context_replaced(
             None if new.summary is None else new.summary.strip(),
@@ -74,6 +87,14 @@ def replace_history(
             },
         )
     )
+    return tokens_after
+
+
+def keep_history(execution: Execution, reason: str) -> None:
+    """Close the phase that `context.limited` opened, unless that is done: the history stays as it is (X20)."""
+    if execution.tried.limited is not None:
+        execution.tried.limited = None
+        execution.tell(events.context_kept(reason))
 
 
 def _record(execution: Execution, given: PathEntry | Message, new_id: NewId) -> Message:

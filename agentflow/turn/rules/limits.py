@@ -40,13 +40,15 @@ class Tried:
 
     `since_last_call`: room was made by size, or tried, since the last call of the loop. `gave_up`: it did not help or
     was refused, so sizes are left alone for the rest of the turn. `promised`: the most tokens the next call of the
-    loop may report if the last attempt helped. `is_first`: no call of the loop has been looked at yet.
+    loop may report if the last attempt helped. `is_first`: no call of the loop has been looked at yet. `limited` is
+    what `context.limited` said, as long as nothing has closed its phase (X20).
     """
 
     since_last_call: bool = False
     gave_up: bool = False
     promised: int | None = None
     is_first: bool = True
+    limited: int | None = None
 
 
 _Count = Callable[[Spent, Usage], float]

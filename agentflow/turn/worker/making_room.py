@@ -7,7 +7,6 @@ from typing import Any
 
 from agentflow import events
 from agentflow.agents.worker import WorkerFailed
-from agentflow.context.tokens import estimate
 from agentflow.conversation import wire
 from agentflow.conversation.history import UnpairedHistory, exchanges
 from agentflow.errors import InvalidInput
@@ -15,7 +14,7 @@ from agentflow.message import Message, ToolCallStatus
 from agentflow.store import rows
 from agentflow.store.records import PathEntry
 from agentflow.turn.loop.making_room import Held, Room, Written
-from agentflow.turn.loop.replace_history import Replacement, replace_history
+from agentflow.turn.loop.replace_history import Replacement, keep_history, replace_history
 from agentflow.turn.rules.decisions import CallModel, Fail, Finish
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.step import Step
@@ -108,7 +107,7 @@ class WorkerRoom(Room):
             else:
                 decision = decision or self._decide(action)
         if not replaced:
-            self._execution.tell(events.context_kept(_DECLINED))
+            keep_history(self._execution, _DECLINED)
         if not isinstance(decision, CallModel):
             raise TurnDecided(decision or Finish())
 
@@ -138,17 +137,15 @@ async def replace_by_worker(step: Step, execution: Execution, action: Action, he
     are voided (X18, X19). Raises `WorkerFailed` for messages that split an exchange.
     """
     await execution.commit()
-    before = execution.request(with_tools=True).chars
     summary = action.get("summary")
     given = await _entries(step, execution, action.get("messages") or [])
     _void_open_calls(execution)
     first = next((index for index, each in enumerate(given) if _is_of_turn(each, execution)), len(given))
     lean = execution.agent.config.settings.lean_history and not step.claimed.resumed
     new = Replacement(summary or None, given[:first], given[first:], lean)
-    after = sum(len(str(message.content or "")) for message in map(_message, given)) + len(summary or "")
     if execution.carry_over is not None:
         execution.carry_over()
-    replace_history(execution, new, held, step.new_id, tokens_before=estimate(before), tokens_after=estimate(after))
+    replace_history(execution, new, held, step.new_id, with_tools=True)
     await execution.commit()
 
 
