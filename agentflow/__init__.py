@@ -11,23 +11,43 @@ import typing as _typing
 if _typing.TYPE_CHECKING:
     from agentflow.agents.validate import validate_agent
     from agentflow.config.keys.schema import agent_schema
+    from agentflow.conversation.inbox import (
+        AskUserAnswer,
+        Client,
+        ClientAppend,
+        ClientMessage,
+        ClientMessages,
+        HeadMove,
+        Input,
+    )
     from agentflow.errors import (
         AgentflowError,
         AgentNotFound,
+        Blocked,
+        CallNotFound,
+        HookError,
+        InternalError,
         InvalidConfig,
         InvalidInput,
         LimitReached,
         MessageNotFound,
         ModelError,
         NoPendingQuestion,
+        NotFound,
         QuestionAlreadyAnswered,
+        QuestionExpired,
+        ResultTimeout,
         SessionAgentMismatch,
         SessionNotFound,
         StaleOwner,
+        StepNotFound,
         StoreError,
         TurnAlreadyActive,
+        TurnNotFound,
+        WorkerFailed,
     )
     from agentflow.events import Event
+    from agentflow.message import Message, ToolCall, TurnState, Usage
     from agentflow.models.protocol import ModelRequest
     from agentflow.models.scripted_model import ScriptedModel
     from agentflow.once import run_turn, with_runtime
@@ -39,46 +59,73 @@ if _typing.TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "agentflow.errors": (
-        "AgentNotFound", "AgentflowError", "InvalidConfig", "InvalidInput", "LimitReached",
-        "MessageNotFound", "ModelError", "NoPendingQuestion", "QuestionAlreadyAnswered", "SessionAgentMismatch",
-        "SessionNotFound", "StaleOwner", "StoreError", "TurnAlreadyActive",
-    ),
+    "agentflow.agents.validate": ("validate_agent",),
     "agentflow.config.keys.schema": ("agent_schema",),
+    "agentflow.conversation.inbox": (
+        "AskUserAnswer", "Client", "ClientAppend", "ClientMessage", "ClientMessages", "HeadMove", "Input",
+    ),
+    "agentflow.errors": (
+        "AgentNotFound", "AgentflowError", "Blocked", "CallNotFound", "HookError", "InternalError",
+        "InvalidConfig", "InvalidInput", "LimitReached", "MessageNotFound", "ModelError", "NoPendingQuestion",
+        "NotFound", "QuestionAlreadyAnswered", "QuestionExpired", "ResultTimeout", "SessionAgentMismatch",
+        "SessionNotFound", "StaleOwner", "StepNotFound", "StoreError", "TurnAlreadyActive", "TurnNotFound",
+        "WorkerFailed",
+    ),
     "agentflow.events": ("Event",),
-    "agentflow.once": ("run_turn", "with_runtime"),
+    "agentflow.message": ("Message", "ToolCall", "TurnState", "Usage"),
     "agentflow.models.protocol": ("ModelRequest",),
     "agentflow.models.scripted_model": ("ScriptedModel",),
-    "agentflow.agents.validate": ("validate_agent",),
+    "agentflow.once": ("run_turn", "with_runtime"),
+    "agentflow.result": ("Receipt", "TurnResult"),
     "agentflow.runtime": ("Runtime",),
     "agentflow.tools.flows.context": ("FlowContext",),
     "agentflow.tools.flows.library": ("flow",),
-    "agentflow.result": ("Receipt", "TurnResult"),
 }  # fmt: skip
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "AgentNotFound",
     "AgentflowError",
+    "AskUserAnswer",
+    "Blocked",
+    "CallNotFound",
+    "Client",
+    "ClientAppend",
+    "ClientMessage",
+    "ClientMessages",
     "Event",
     "FlowContext",
+    "HeadMove",
+    "HookError",
+    "Input",
+    "InternalError",
     "InvalidConfig",
     "InvalidInput",
     "LimitReached",
+    "Message",
     "MessageNotFound",
     "ModelError",
     "ModelRequest",
     "NoPendingQuestion",
+    "NotFound",
     "QuestionAlreadyAnswered",
+    "QuestionExpired",
     "Receipt",
+    "ResultTimeout",
     "Runtime",
     "ScriptedModel",
     "SessionAgentMismatch",
     "SessionNotFound",
     "StaleOwner",
+    "StepNotFound",
     "StoreError",
+    "ToolCall",
     "TurnAlreadyActive",
+    "TurnNotFound",
     "TurnResult",
+    "TurnState",
+    "Usage",
+    "WorkerFailed",
     "__version__",
     "agent_schema",
     "flow",
@@ -95,3 +142,7 @@ def __getattr__(name: str) -> _typing.Any:
     value = getattr(_importlib.import_module(home), name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,26 +1,36 @@
-"""Every error agentflow raises on purpose.
+"""Every error agentflow raises on purpose, or tells of a turn that failed.
 
 AgentflowError                    code, sentence, detail
     InvalidConfig                 invalid_config          agent.yaml or agentflow.yaml cannot be used
     InvalidInput                  invalid_input           a request that is refused; nothing was written
-    AgentNotFound                 agent_not_found
-    SessionNotFound               session_not_found
-    MessageNotFound               message_not_found
     SessionAgentMismatch          session_agent_mismatch  a session belongs to one agent
+    NotFound                      not_found               what is named is not there, or not there any more
+        AgentNotFound             agent_not_found
+        SessionNotFound           session_not_found
+        MessageNotFound           message_not_found
+        TurnNotFound              turn_not_found
+        StepNotFound              step_not_found
+        CallNotFound              call_not_found
     TurnAlreadyActive             turn_already_active     one request at a time (C18)
-    QuestionAlreadyAnswered       question_already_answered
     NoPendingQuestion             no_pending_question
-    IllegalTransition             illegal_transition      a trigger the machine's table does not allow (T2)
+    QuestionAlreadyAnswered       question_already_answered
+    QuestionExpired               question_expired        also the error of the turn that asked (T21)
+    ResultTimeout                 result_timeout          the turn goes on, only the waiting ended
     StaleOwner                    stale_owner             another process owns the session now (C35)
     StoreError                    store_error             the database refused or is away
-    LimitReached                  limit_reached
+    LimitReached                  limit_reached           errors from here on are those a turn fails with
     ModelError                    model_error.<kind>      what the provider said, classified; context_overflow (X16)
+    WorkerFailed                  worker_failed           the worker could not be asked, or its answer not be done
+    HookError                     hook_failed
+    Blocked                       blocked                 a step_start hook refused the request
+    InternalError                 internal_error          a fault of agentflow itself; the log has the traceback
+    IllegalTransition             illegal_transition      a trigger the machine's table does not allow (T2)
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 ModelErrorKind = Literal[
     "rate_limited",
@@ -38,7 +48,7 @@ ModelErrorKind = Literal[
 class AgentflowError(Exception):
     """Base of all: `code` is stable, `str(error)` is a sentence a person can act on, `detail` is JSON."""
 
-    code: ClassVar[str] = "agentflow_error"
+    code: str = "agentflow_error"
 
     def __init__(self, message: str, *, detail: Mapping[str, Any] | None = None) -> None:
         super().__init__(message)
@@ -55,23 +65,43 @@ class InvalidConfig(AgentflowError):
 
 
 class InvalidInput(AgentflowError):
+    """What was given is malformed, or does not fit here; `detail` has the `field` where there is one."""
+
     code = "invalid_input"
-
-
-class AgentNotFound(AgentflowError):
-    code = "agent_not_found"
-
-
-class SessionNotFound(AgentflowError):
-    code = "session_not_found"
-
-
-class MessageNotFound(AgentflowError):
-    code = "message_not_found"
 
 
 class SessionAgentMismatch(AgentflowError):
     code = "session_agent_mismatch"
+
+
+class NotFound(AgentflowError):
+    """What is named well and is not there; each kind of thing has a class below."""
+
+    code = "not_found"
+
+
+class AgentNotFound(NotFound):
+    code = "agent_not_found"
+
+
+class SessionNotFound(NotFound):
+    code = "session_not_found"
+
+
+class MessageNotFound(NotFound):
+    code = "message_not_found"
+
+
+class TurnNotFound(NotFound):
+    code = "turn_not_found"
+
+
+class StepNotFound(NotFound):
+    code = "step_not_found"
+
+
+class CallNotFound(NotFound):
+    code = "call_not_found"
 
 
 class TurnAlreadyActive(AgentflowError):
@@ -80,16 +110,22 @@ class TurnAlreadyActive(AgentflowError):
     code = "turn_already_active"
 
 
-class QuestionAlreadyAnswered(AgentflowError):
-    code = "question_already_answered"
-
-
 class NoPendingQuestion(AgentflowError):
     code = "no_pending_question"
 
 
-class IllegalTransition(AgentflowError):
-    code = "illegal_transition"
+class QuestionAlreadyAnswered(AgentflowError):
+    code = "question_already_answered"
+
+
+class QuestionExpired(AgentflowError):
+    code = "question_expired"
+
+
+class ResultTimeout(AgentflowError):
+    """The turn had not ended in the time given; it goes on, and its result can be asked for again."""
+
+    code = "result_timeout"
 
 
 class StaleOwner(AgentflowError):
@@ -105,7 +141,12 @@ class LimitReached(AgentflowError):
 
 
 class ModelError(AgentflowError):
-    """What a model call failed with. `kind` decides what happens next (T16), `retry_after` is in seconds."""
+    """What a model call failed with. `kind` decides what happens next (T16), `retry_after` is in seconds.
+
+    `code` is `model_error.<kind>`, for a request that was too long `context_overflow`.
+    """
+
+    code = "model_error"
 
     def __init__(
         self, kind: ModelErrorKind, message: str, *, retry_after: float | None = None, status: int | None = None
@@ -114,7 +155,32 @@ class ModelError(AgentflowError):
         self.kind = kind
         self.retry_after = retry_after
         self.status = status
+        self.code = kind if kind == "context_overflow" else f"model_error.{kind}"
 
-    @property
-    def code(self) -> str:  # type: ignore[override]  # one code per kind, the class attribute is the family's name
-        return self.kind if self.kind == "context_overflow" else f"model_error.{self.kind}"
+
+class WorkerFailed(AgentflowError):
+    """The worker could not be asked, or answered what cannot be done."""
+
+    code = "worker_failed"
+
+
+class HookError(AgentflowError):
+    """A hook failed the turn."""
+
+    code = "hook_failed"
+
+
+class Blocked(AgentflowError):
+    """A `step_start` hook refused the request; the sentence is the hook's."""
+
+    code = "blocked"
+
+
+class InternalError(AgentflowError):
+    """A fault of agentflow itself; the log has the traceback."""
+
+    code = "internal_error"
+
+
+class IllegalTransition(AgentflowError):
+    code = "illegal_transition"

@@ -235,7 +235,8 @@ class Runtime:
         """Give a call of a `handler: worker` tool that was left open its result, or the error it failed with (C33).
 
         Returns `{session_id, turn_id, outcome}`: `settled`, or `ignored` for a call that has a result or whose place
-        left the path (C20). Raises `SessionNotFound`, and `InvalidInput` for a call that is not left open here.
+        left the path (C20). Raises `SessionNotFound`, `CallNotFound`, and `InvalidInput` for a call that is not left
+        open here.
         """
         tools = self._agents.worker_tools((await self._reader.record(session_id)).agent)
         given = success(result) if error is None else refused(error, "tool_failed")
@@ -283,7 +284,7 @@ class Runtime:
         """The session's events after `after_seq`, in order: the log, then live (T42).
 
         With `turn_id` they end at that turn's last `done` when it is not running, else at the next one; without, at
-        the end of the log, or never with `follow`. Raises `SessionNotFound`, `InvalidInput`.
+        the end of the log, or never with `follow`. Raises `SessionNotFound`, `TurnNotFound`, `InvalidInput`.
         """
         return self._reader.events(session_id, after_seq, turn_id, follow=follow)
 
@@ -311,7 +312,7 @@ class Runtime:
     async def trace(self, session_id: str, turn: int | None = None) -> dict[str, Any]:
         """What a turn did, in order: `{turn, turn_id, state, tokens, cost, plan, todos, steps: [{nodes}]}` (R6).
 
-        `turn` is its number in the session; the newest for null. Raises `SessionNotFound`, `InvalidInput`.
+        `turn` is its number in the session; the newest for null. Raises `SessionNotFound`, `TurnNotFound`.
         """
         return await self._reader.trace(session_id, turn)
 

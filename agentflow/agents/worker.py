@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agentflow.errors import AgentflowError
+from agentflow.errors import WorkerFailed
 from agentflow.text import preview, sanitise_json
 from agentflow.tools.flows.threads import FLOW_THREADS
 
@@ -30,12 +30,6 @@ DECISION_SECS = 300.0
 MAX_PAUSE_SECS = 30.0
 _MAX_BYTES = 16_000_000
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
-
-
-class WorkerFailed(AgentflowError):
-    """The worker could not be asked, or answered what cannot be done."""
-
-    code = "worker_failed"
 
 
 class Worker(Protocol):

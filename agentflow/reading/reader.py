@@ -7,7 +7,7 @@ from typing import Any
 
 from agentflow import clock, events
 from agentflow.conversation.questions import plain_text
-from agentflow.errors import InvalidInput, SessionNotFound
+from agentflow.errors import InvalidInput, SessionNotFound, TurnNotFound
 from agentflow.events import Event
 from agentflow.live.event_feed import Feeds
 from agentflow.live.owner import is_alive
@@ -79,12 +79,12 @@ class SessionReader:
         return [] if told is None else list(told.items)
 
     async def trace(self, session_id: str, turn: int | None) -> dict[str, Any]:
-        """A turn as `records.trace` shows it. Raises `SessionNotFound`, `InvalidInput` for a turn that is not there."""
+        """A turn as `records.trace` shows it. Raises `SessionNotFound`, `TurnNotFound`."""
         record = await self.record(session_id)
         rows = await self._store.trace(record.key, turn)
         if rows is None:
             which = "no turn yet" if turn is None else f"no turn {turn}; its turns are 1 to {record.turns}"
-            raise InvalidInput(f"Session {session_id!r} has {which}.", detail={"session_id": session_id})
+            raise TurnNotFound(f"Session {session_id!r} has {which}.", detail={"session_id": session_id, "turn": turn})
         alive = rows.turn["id"] != record.running_turn or is_running(record)
         return {"session_id": session_id, **turn_trace(rows, alive=alive)}
 
@@ -105,7 +105,7 @@ class SessionReader:
         }
 
     async def result(self, session_id: str, turn_id: str) -> TurnResult | None:
-        """What the turn came to, null while somebody runs it. Raises `SessionNotFound`, `InvalidInput`."""
+        """What the turn came to, null while somebody runs it. Raises `SessionNotFound`, `TurnNotFound`."""
         record = await self.record(session_id)
         step = await self._step_of(record, turn_id)
         if step is None:
@@ -186,14 +186,14 @@ class SessionReader:
         return not waits and not is_running(record) and record.seq <= seq
 
     async def _step_of(self, record: SessionRecord, turn_id: str) -> StepRecord | None:
-        """The turn's last step, null while it waits in the queue. Raises `InvalidInput` for a turn that is neither."""
+        """The turn's last step, null while it waits in the queue. Raises `TurnNotFound` for one that is neither."""
         step = await self._store.step(record.key, turn_id)
         if step is None and not await self._store.waits(record.key, turn_id):
             step = await self._store.step(record.key, turn_id)  # it may have begun between the two
             if step is not None:
                 return step
-            raise InvalidInput(
-                f"Session {record.id!r} has no turn {turn_id!r}.",
+            raise TurnNotFound(
+                f"Session {record.id!r} has no turn {turn_id!r}; `agentflow sessions show --json` lists its steps.",
                 detail={"session_id": record.id, "turn_id": turn_id},
             )
         return step

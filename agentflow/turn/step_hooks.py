@@ -6,8 +6,9 @@ They belong to the step, so they are the main agent's; sub-agents have the hooks
 from __future__ import annotations
 
 from agentflow.conversation.history import History, lean
+from agentflow.errors import Blocked, HookError
 from agentflow.message import Message, text_of
-from agentflow.turn.calls.hooks import Blocked, HookError, Hooks
+from agentflow.turn.calls.hooks import Hooks
 from agentflow.turn.rules.decisions import Finish
 from agentflow.turn.rules.limits import reached
 from agentflow.turn.run.draft_answer import keep_shown, replace_answer, staged_answer

@@ -15,7 +15,7 @@ from agentflow.agents.loaded_agent import LoadedAgent
 from agentflow.clock import SECOND, NewId
 from agentflow.config.agent_config import Settings
 from agentflow.conversation.history import History, lean
-from agentflow.errors import AgentflowError, StaleOwner, StoreError
+from agentflow.errors import AgentflowError, InternalError, StaleOwner, StoreError
 from agentflow.live.event_feed import Feed
 from agentflow.live.history_cache import HistoryCache, Remembered
 from agentflow.live.interrupt import Interrupt, Interrupted
@@ -47,12 +47,6 @@ class Outcome:
 
     result: TurnResult
     started: Claimed | None
-
-
-class InternalError(AgentflowError):
-    """A fault of agentflow itself; the log has the traceback."""
-
-    code = "internal_error"
 
 
 class StepRunner:

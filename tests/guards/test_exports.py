@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+from inspect import ismodule
 
 import agentflow
 from tests.guards.source import ROOT, tree
@@ -13,6 +14,15 @@ PUBLIC = [name for name in agentflow.__all__ if not name.startswith("_")]
 
 def test_every_listed_name_can_be_reached() -> None:
     assert [name for name in agentflow.__all__ if not hasattr(agentflow, name)] == []
+
+
+def test_the_list_is_what_is_visible() -> None:
+    """A fresh interpreter's `dir`, and after every name was used, but for the package's own modules."""
+    assert dir(agentflow) == sorted(agentflow.__all__)
+    for name in agentflow.__all__:
+        getattr(agentflow, name)
+    own = {name for name, value in vars(agentflow).items() if not name.startswith("_") and not ismodule(value)}
+    assert own - {"annotations"} == set(PUBLIC)
 
 
 def test_the_list_is_what_type_checkers_see() -> None:

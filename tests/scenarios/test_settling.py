@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentflow import InvalidInput, ModelRequest, QuestionAlreadyAnswered, SessionNotFound
+from agentflow import CallNotFound, InvalidInput, ModelRequest, QuestionAlreadyAnswered, SessionNotFound
 from agentflow.testing import Kit
 from tests.scenarios.support import call, results
 
@@ -84,9 +84,10 @@ def test_what_is_not_left_open_cannot_be_settled(agentflow: Kit) -> None:
     other = next(
         event.data["id"] for event in agentflow.events("tool.call.requested") if event.data["name"] == "double"
     )
-    for call_id in ("nothing", other):
-        with pytest.raises(InvalidInput):
-            agentflow.run(agentflow.runtime.settle("s-1", call_id, result=1))
+    with pytest.raises(InvalidInput, match="not left to a worker"):
+        agentflow.run(agentflow.runtime.settle("s-1", other, result=1))
+    with pytest.raises(CallNotFound, match="has no tool call 'nothing'"):
+        agentflow.run(agentflow.runtime.settle("s-1", "nothing", result=1))
     with pytest.raises(SessionNotFound):
         agentflow.run(agentflow.runtime.settle("s-2", "x", result=1))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentflow import InvalidInput
+from agentflow import TurnNotFound
 from agentflow.testing import Kit, ProcessKilled
 from tests.scenarios.support import call
 
@@ -159,7 +159,7 @@ def test_an_erased_turn_keeps_its_outline(agentflow: Kit) -> None:
 def test_a_turn_that_is_not_there_is_refused(agentflow: Kit) -> None:
     agentflow.agent(replies=[{"text": "Done."}])
     agentflow.send("Hi.")
-    with pytest.raises(InvalidInput, match="no turn 2; its turns are 1 to 1"):
+    with pytest.raises(TurnNotFound, match="no turn 2; its turns are 1 to 1"):
         trace(agentflow, 2)
 
 

@@ -5,7 +5,7 @@ The result waits in the call's own row until the process that runs the turn reco
 
 from __future__ import annotations
 
-from agentflow.errors import InvalidInput, SessionNotFound
+from agentflow.errors import CallNotFound, InvalidInput, SessionNotFound
 from agentflow.message import ToolCallStatus
 from agentflow.store.records import Settled
 from agentflow.store.requests import Settle
@@ -26,7 +26,7 @@ _GIVE = (
 def settle(tx: Tx, request: Settle) -> Settled:
     """Give an open call its result. One that has a result, or whose place left the path, is left alone.
 
-    Raises `SessionNotFound`, and `InvalidInput` for an unknown call or one of a tool that is run here.
+    Raises `SessionNotFound`, `CallNotFound`, and `InvalidInput` for a call of a tool that is run here.
     """
     session = tx.one("SELECT key FROM session WHERE id = ?", request.session_id)
     if session is None:
@@ -34,7 +34,7 @@ def settle(tx: Tx, request: Settle) -> Settled:
     detail = {"session_id": request.session_id, "call_id": request.call_id}
     found = tx.one(_CALL, session[0], request.call_id)
     if found is None:
-        raise InvalidInput(f"Session {request.session_id!r} has no tool call {request.call_id!r}.", detail=detail)
+        raise CallNotFound(f"Session {request.session_id!r} has no tool call {request.call_id!r}.", detail=detail)
     execution, agent, name, status, ok, turn_id = found
     if name not in request.tools.get(agent, ()):
         raise InvalidInput(

@@ -13,7 +13,7 @@ from agentflow.conversation.inbox import AskUserAnswer, ClientAppend, ClientMess
 from agentflow.conversation.questions import format_answers
 from agentflow.conversation.repair import ABORTED_BY_USER
 from agentflow.conversation.tree import Place
-from agentflow.errors import AgentflowError, InvalidInput
+from agentflow.errors import AgentflowError, InvalidInput, QuestionExpired
 from agentflow.message import ExecutionStatus, Message, ToolCallStatus, TurnState
 from agentflow.store import rows
 from agentflow.store.reads.known_nodes import KnownRows
@@ -31,10 +31,6 @@ from agentflow.text import compact_json
 from agentflow.turn_table import Trigger, move
 
 _ANSWER = move(TurnState.PAUSED_ASK_USER, Trigger.ANSWER)
-
-
-class QuestionExpired(AgentflowError):
-    code = "question_expired"
 
 
 class OpenStep:

@@ -24,7 +24,7 @@ from typing import Any
 from agentflow import clock, events
 from agentflow.clock import Instant
 from agentflow.conversation.history import checked_wire
-from agentflow.errors import AgentflowError
+from agentflow.errors import AgentflowError, HookError
 from agentflow.live.interrupt import Interrupted
 from agentflow.store import rows
 from agentflow.text import preview, sanitise_json
@@ -44,18 +44,6 @@ _ALLOWED: dict[str, dict[str, type]] = {
 }
 _NEVER_BLANK = ("message", "answer")  # a message without text is none (T7)
 _NOTHING_IF_BLANK = ("context", "continue")
-
-
-class HookError(AgentflowError):
-    """A hook failed the turn."""
-
-    code = "hook_failed"
-
-
-class Blocked(AgentflowError):
-    """A `step_start` hook refused the request; the sentence is the hook's."""
-
-    code = "blocked"
 
 
 class Hooks:

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentflow import clock, events
-from agentflow.agents.worker import DECISION_SECS, Worker, WorkerFailed
+from agentflow.agents.worker import DECISION_SECS, Worker
 from agentflow.conversation.history import History, lean
 from agentflow.conversation.state import next_version
-from agentflow.errors import InvalidInput
+from agentflow.errors import InvalidInput, WorkerFailed
 from agentflow.message import Message
 from agentflow.store import rows
 from agentflow.store.records import AGENT, STATE, PathEntry

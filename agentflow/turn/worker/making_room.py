@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from agentflow import events
-from agentflow.agents.worker import WorkerFailed
 from agentflow.conversation import wire
 from agentflow.conversation.history import UnpairedHistory, exchanges
-from agentflow.errors import InvalidInput
+from agentflow.errors import InvalidInput, WorkerFailed
 from agentflow.message import Message, ToolCallStatus
 from agentflow.store import rows
 from agentflow.store.records import PathEntry

@@ -12,11 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agentflow.agents.worker import WorkerFailed
 from agentflow.conversation import wire
 from agentflow.conversation.history import replayed_arguments
 from agentflow.conversation.state import same_json
-from agentflow.errors import InvalidInput
+from agentflow.errors import InvalidInput, WorkerFailed
 from agentflow.message import Message, ToolCall
 
 Action = dict[str, Any]

@@ -12,10 +12,10 @@ from typing import Any
 
 from agentflow import events
 from agentflow.agents.loaded_agent import LoadedAgent
-from agentflow.agents.worker import Worker, WorkerFailed
+from agentflow.agents.worker import Worker
 from agentflow.conversation.history import BuiltRequest, Exchange, checked_wire, wire_chars
 from agentflow.conversation.repair import ASK_USER
-from agentflow.errors import InvalidInput
+from agentflow.errors import InvalidInput, WorkerFailed
 from agentflow.message import Message, ToolCall, ToolCallStatus
 from agentflow.models.assembly import Reply
 from agentflow.store import rows

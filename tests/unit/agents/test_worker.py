@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
+from agentflow import WorkerFailed
 from agentflow.agents import worker
-from agentflow.agents.worker import HttpWorker, PythonWorker, WorkerFailed, pause_after
+from agentflow.agents.worker import HttpWorker, PythonWorker, pause_after
 
 REQUEST = {"session_id": "s-1", "trigger": {"type": "session.start"}}
 

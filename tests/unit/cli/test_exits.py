@@ -15,6 +15,8 @@ from cli.main import HINTS
         ("done", None, 0),
         ("failed", "model_error.auth", 1),
         ("failed", "limit_reached", 6),
+        ("failed", "agent_not_found", 1),
+        ("aborted", "question_expired", 1),
         ("aborted", None, 1),
         ("paused_ask_user", None, 4),
     ],
@@ -25,7 +27,14 @@ def test_a_turn_leaves_with_the_code_of_its_state_and_error(state: str, error: s
 
 @pytest.mark.parametrize(
     ("error", "code"),
-    [("invalid_config", 2), ("agent_not_found", 3), ("turn_already_active", 5), ("store_error", 1), ("unheard_of", 1)],
+    [
+        ("invalid_config", 2),
+        ("agent_not_found", 3),
+        ("call_not_found", 3),
+        ("turn_already_active", 5),
+        ("store_error", 1),
+        ("unheard_of", 1),
+    ],
 )
 def test_an_error_leaves_with_the_code_of_its_kind(error: str, code: int) -> None:
     assert of_error(error) == code
