@@ -15,6 +15,7 @@ AgentflowError                    code, sentence, detail
     NoPendingQuestion             no_pending_question
     QuestionAlreadyAnswered       question_already_answered
     QuestionExpired               question_expired        also the error of the turn that asked (T21)
+    CallAlreadyAnswered           call_already_answered   an open call has another result already (C39)
     ResultTimeout                 result_timeout          the turn goes on, only the waiting ended
     StaleOwner                    stale_owner             another process owns the session now (C35)
     StoreError                    store_error             the database refused or is away
@@ -120,6 +121,10 @@ class QuestionAlreadyAnswered(AgentflowError):
 
 class QuestionExpired(AgentflowError):
     code = "question_expired"
+
+
+class CallAlreadyAnswered(AgentflowError):
+    code = "call_already_answered"
 
 
 class ResultTimeout(AgentflowError):

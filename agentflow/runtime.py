@@ -21,6 +21,7 @@ from agentflow.agents.loading import Agents, OpenModel, database_url, keeps_last
 from agentflow.clock import NewId
 from agentflow.config.inputs import parse_assignments
 from agentflow.config.last_good import AgentFiles
+from agentflow.conversation.answers import Answers
 from agentflow.conversation.inbox import HeadMove, Input, parse_input
 from agentflow.errors import AgentNotFound, InvalidConfig, InvalidInput, NoPendingQuestion, SessionNotFound
 from agentflow.events import Event
@@ -180,14 +181,17 @@ class Runtime:
         session_id: str,
         *,
         tool_call_id: str | None = None,
-        answers: Mapping[str, str | Sequence[str]] | None = None,
+        answers: Answers | None = None,
         text: str | None = None,
         turn_id: str | None = None,
     ) -> Receipt:
         """Answer the pending question of the active path, by header (`answers`) or as one `text` (T19).
 
-        The same turn goes on in a new step. Raises `NoPendingQuestion`, `QuestionAlreadyAnswered`, `InvalidInput`.
+        A blank answer is one too. The same turn goes on in a new step. Raises `NoPendingQuestion`,
+        `QuestionAlreadyAnswered`, `QuestionExpired`, `InvalidInput`.
         """
+        if (answers is None) == (text is None):
+            raise InvalidInput("Give an answer, either answers or text.", detail={"field": "answers"})
         if tool_call_id is None:
             pending = (await self._reader.record(session_id)).pending
             if pending is None:
@@ -195,8 +199,8 @@ class Runtime:
                     f"Session {session_id!r} waits for no answer.", detail={"session_id": session_id}
                 )
             tool_call_id = pending.call_id
-        said = {key: value if isinstance(value, str) else list(value) for key, value in (answers or {}).items()}
-        given = {"type": "ask_user.answer", "tool_call_id": tool_call_id, "answers": text if text is not None else said}
+        said = answers if text is None else text
+        given = {"type": "ask_user.answer", "tool_call_id": tool_call_id, "answers": said}
         return await self.submit(session_id, given | ({"turn_id": turn_id} if turn_id else {}))
 
     async def stop(self, session_id: str, turn_id: str | None = None, *, drain: bool = False) -> dict[str, Any]:

@@ -33,6 +33,11 @@ def preview(text: str, limit: int = 200) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
+def one_line(text: str) -> str:
+    """The text with its lines joined by spaces, blank ones left out."""
+    return " ".join(line.strip() for line in text.splitlines() if line.strip())
+
+
 def cut_middle(text: str, limit: int) -> str:
     """Head and tail of a text over `limit` characters, with a notice that names the original size; 0 = no limit."""
     if not limit or len(text) <= limit:

@@ -33,6 +33,7 @@ ERRORS = {
     "question_already_answered": Exit.BUSY,
     "question_expired": Exit.BUSY,
     "no_pending_question": Exit.BUSY,
+    "call_already_answered": Exit.BUSY,
     LIMIT_REACHED: Exit.LIMIT,
 }
 

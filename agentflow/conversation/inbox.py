@@ -9,16 +9,16 @@ ask_user.answer  a pending question, answered by the id of its call
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
 from agentflow.conversation import wire
+from agentflow.conversation.answers import Answers, Value
 from agentflow.errors import InvalidInput
 from agentflow.message import Message
 
 Queue = bool | Literal["merge"]
-Answers = str | dict[str, list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class HeadMove(Input):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskUserAnswer(Input):
-    """Answers by header, each a list of labels or free texts, or one plain text (C29, T19)."""
+    """Answers by header, each a text, a plain value or a list of labels, or one plain text (C29, T19)."""
 
     type: ClassVar[str] = "ask_user.answer"
 
@@ -132,6 +132,18 @@ def parse_input(raw: Mapping[str, Any] | Input) -> Input:
     return kind(**given)
 
 
+def refuse_blank(given: Input, news: Collection[str] | None = None) -> None:
+    """Refuse a user message without text or parts; only where it answers a question may it be blank (C7, C26).
+
+    With `news`, the ids of what is new, those that are recorded already are passed over.
+    """
+    for index, message in enumerate(getattr(given, "messages", ())):
+        is_new = news is None or not message.id or message.id in news
+        if is_new and message.role == "user" and wire.is_blank(message.content):
+            name = "message" if isinstance(given, ClientMessage) else f"messages[{index}]"
+            wire.refuse(f"{name}.content", "a user message needs text or parts.")
+
+
 def _kind(name: Any) -> type[Input]:
     if not isinstance(name, str) or name not in KINDS:
         wire.refuse("type", f"must be one of {', '.join(KINDS)}, not {wire.shown(name)}.")
@@ -155,11 +167,15 @@ def _wire(value: Any) -> Any:
     return value.as_dict() if isinstance(value, Client) else value
 
 
+def _messages(value: Any, name: str) -> tuple[Message, ...]:
+    return wire.messages_of(value, name, may_be_blank=True)
+
+
 def _message(value: Any, name: str) -> Message:
     if value is None:
         wire.refuse(name, "is required.")
     try:
-        return wire.message_of(value)
+        return wire.message_of(value, may_be_blank=True)
     except InvalidInput as refused:
         raise wire.inside(name, refused) from None
 
@@ -194,17 +210,23 @@ def _inputs(value: Any, name: str) -> dict[str, Any]:
 
 
 def _answers(value: Any, name: str) -> Answers:
+    """One text, or answers by header: texts, lists of them, and other plain values as JSON (T19)."""
     if isinstance(value, str):
         return wire.json_value(value, name, 2)  # type: ignore[no-any-return]  # a string stays one
+    if not isinstance(value, Mapping):
+        wire.refuse(name, f"must be a text, or an object of answers by header, not {wire.kind_of(value)}.")
     given = wire.json_object(value, name, 2)
-    return {header: _labels(answer, f"{name}.{header}") for header, answer in given.items()}
+    return {header: _parts(answer, f"{name}.{header}") for header, answer in given.items()}
 
 
-def _labels(value: Any, name: str) -> list[str]:
-    labels = [value] if isinstance(value, str) else value
-    if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
-        wire.refuse(name, "must be a text or a list of texts.")
-    return labels
+def _parts(value: Any, name: str) -> list[Value]:
+    parts = value if isinstance(value, list) else [] if value is None else [value]
+    for part in parts:
+        if isinstance(part, list | dict):
+            wire.refuse(
+                name, f"must be a text, a number, true, false, null or a list of these, not {wire.kind_of(part)}."
+            )
+    return parts
 
 
 _READERS: dict[str, Callable[[Any, str], Any]] = {
@@ -216,7 +238,7 @@ _READERS: dict[str, Callable[[Any, str], Any]] = {
     "client": _client,
     "inputs": _inputs,
     "message": _message,
-    "messages": wire.messages_of,
+    "messages": _messages,
     "message_id": wire.required_id,
     "tool_call_id": wire.required_id,
     "answers": _answers,

@@ -1,4 +1,4 @@
-"""The questions of `ask_user`: which are allowed, and how their answers read to the model (T17, T19). Pure."""
+"""The questions of `ask_user`: which are allowed, and how they read (T17). Pure."""
 
 from __future__ import annotations
 
@@ -6,17 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agentflow.errors import InvalidInput
+from agentflow.text import one_line
 
 MAX_QUESTIONS = 4
 MAX_HEADER = 12
 MIN_OPTIONS, MAX_OPTIONS = 2, 4
 MAX_LABEL = 60
-
-NO_ANSWER = "(no answer)"
-NOT_ANSWERED_SEPARATELY = "(not answered separately)"
-
-Answer = str | Sequence[str] | None
 
 _MULTI_SELECT = ("multi_select", "multiSelect", "multiple")  # ours first; models know the others from elsewhere
 _QUESTION_KEYS = {"header", "question", "options", *_MULTI_SELECT}
@@ -132,7 +127,7 @@ def _text(item: Mapping[str, Any], key: str, at: str, limit: int | None = None) 
         raise _Violation(f"{at}.{key}: must be a text that is not empty")
     if limit is None:
         return value.strip()
-    line = _one_line(value)
+    line = one_line(value)
     if len(line) > limit:
         raise _Violation(f"{at}.{key}: {len(line)} characters, at most {limit} are allowed")
     return line
@@ -146,41 +141,6 @@ def _unique(texts: Sequence[str], what: str, at: str) -> None:
 
 def _listed(keys: set[str]) -> str:
     return ", ".join(f"'{key}'" for key in sorted(keys))
-
-
-def format_answers(questions: Sequence[Question], answers: Mapping[str, Answer] | str) -> str:
-    """The result of an answered `ask_user` call: one line per question, `<header>: <answer>` (T19).
-
-    `answers` is one text, or the answers by header, each a text or the chosen labels. A text whose every line
-    starts with a known `<header>:` is used as it is. Raises `InvalidInput` for a header that was not asked.
-    """
-    if isinstance(answers, str):
-        return _from_text(questions, answers)
-    headers = [question.header for question in questions]
-    if unknown := [header for header in answers if header not in headers]:
-        asked = ", ".join(map(repr, headers))
-        sentence = f"No question has the header {unknown[0]!r}; asked were {asked}."
-        raise InvalidInput(sentence, detail={"headers": headers})
-    return "\n".join(f"{header}: {_answer(answers.get(header))}" for header in headers)
-
-
-def _from_text(questions: Sequence[Question], text: str) -> str:
-    prefixes = tuple(f"{question.header}:" for question in questions)
-    lines = text.strip().splitlines()
-    if lines and all(line.startswith(prefixes) for line in lines):
-        return text.strip()
-    first, *others = questions
-    answered = f"{first.header}: {_answer(text)}"
-    return "\n".join([answered, *(f"{question.header}: {NOT_ANSWERED_SEPARATELY}" for question in others)])
-
-
-def _answer(answer: Answer) -> str:
-    parts = [answer] if isinstance(answer, str) else answer or ()
-    return ", ".join(line for line in map(_one_line, parts) if line) or NO_ANSWER
-
-
-def _one_line(text: str) -> str:
-    return " ".join(line.strip() for line in text.splitlines() if line.strip())
 
 
 def plain_text(questions: Sequence[Question]) -> str:

@@ -15,7 +15,7 @@ from typing import NoReturn, Protocol
 from agentflow.clock import NewId
 from agentflow.conversation.tree import Branches, Node, Path
 from agentflow.errors import InvalidInput
-from agentflow.message import Message, Role, text_of
+from agentflow.message import Message, Role
 
 NOT_RUN = "not run on this branch"
 
@@ -100,7 +100,7 @@ class Merge:
     In this order: when `head_moved`, the head moves to `cursor` (`head.moved`); then `writes` are recorded as one
     chain under it; the head is then `head`. `news` are the messages as delivered, their ids given: the trigger's
     `messages` are the view up to `new_from`, or the path, and then these (C12). When `paused`, nothing is written:
-    the news are the `answer` to the question at the cursor, without news it stays pending (C26, C27).
+    the news answer the question at the cursor, without news it stays pending (C26, C27).
     """
 
     writes: tuple[Write, ...]
@@ -110,11 +110,6 @@ class Merge:
     new_from: int
     news: tuple[Message, ...]
     paused: bool = False
-
-    @property
-    def answer(self) -> str | None:
-        """The texts that answer the question, joined by newlines (C26)."""
-        return "\n".join(text_of(message.content) for message in self.news) if self.paused and self.news else None
 
 
 def merge(known: Known, head: Node | None, view: Sequence[Message], new_id: NewId) -> Merge:
@@ -242,8 +237,8 @@ def _compose(recorded: _Recorded, cursor: Node | None, new_from: int, news: Sequ
     delivered = tuple([_named(message, write.id) for message, write in zip(news, writes, strict=True)])
     moves = cursor is not None and (recorded.head is None or cursor.id != recorded.head.id)
     if cursor is not None and recorded.known.paused(cursor):
-        _refuse_other_roles(delivered)
-        return Merge((), cursor, cursor.id, moves, new_from, delivered, paused=True)
+        _refuse_other_roles(news)
+        return Merge((), cursor, cursor.id, moves, new_from, tuple(news), paused=True)
     if cursor is None and not writes:
         raise InvalidInput("Nothing to answer: the conversation is empty and the input adds no message to it.")
     completed, still_open = _complete(recorded, cursor, writes, new_id)

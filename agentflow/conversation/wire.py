@@ -132,23 +132,24 @@ def shown(value: Any) -> str:
     return repr(preview(sanitise(value), MAX_SHOWN)) if isinstance(value, str) else kind_of(value)
 
 
-def messages_of(value: Any, field: str) -> tuple[Message, ...]:
+def messages_of(value: Any, field: str, *, may_be_blank: bool = False) -> tuple[Message, ...]:
     if not isinstance(value, list | tuple):
         refuse(field, f"must be a list of messages, not {kind_of(value)}.")
     messages = []
     for index, item in enumerate(value):
         # Paths are made for what is refused only: a view may have thousands of messages.
         try:
-            messages.append(message_of(item, level=3))
+            messages.append(message_of(item, level=3, may_be_blank=may_be_blank))
         except InvalidInput as refused:
             raise inside(f"{field}[{index}]", refused) from None
     return tuple(messages)
 
 
-def message_of(value: Any, level: int = 2) -> Message:
+def message_of(value: Any, level: int = 2, *, may_be_blank: bool = False) -> Message:
     """One message in wire shape (C1), or a `Message`; without an id it gets `""` here and a minted one later (C3).
 
-    `level` is the message's own depth in the input. The field a refusal names is relative to the message.
+    `level` is the message's own depth in the input. The field a refusal names is relative to the message. A user
+    message that says nothing is refused, unless it `may_be_blank`.
     """
     if isinstance(value, Message):
         value = value.as_dict()
@@ -161,7 +162,7 @@ def message_of(value: Any, level: int = 2) -> Message:
     if role not in ROLES:
         refuse("role", f"must be one of {', '.join(ROLES)}, not {shown(role)}.")
     content = _content(get("content"), level + 1)
-    if role == "user" and is_blank(content):
+    if role == "user" and not may_be_blank and is_blank(content):
         refuse("content", "a user message needs text or parts.")
     identifier = optional_id(get("id"), "id") or ""
     if role != "tool" and _PLAIN_FIELDS.issuperset(value):

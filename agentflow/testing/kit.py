@@ -191,7 +191,7 @@ class Kit:
         text: str | None = None,
         session: str = SESSION,
         *,
-        answers: Mapping[str, str | Sequence[str]] | None = None,
+        answers: str | Mapping[str, Any] | None = None,
         tool_call_id: str | None = None,
     ) -> TurnResult:
         """Answer the pending question, by one text or by header, and let the turn run to the end of its next step."""

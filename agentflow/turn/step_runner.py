@@ -164,10 +164,10 @@ class StepRunner:
             case Fail():
                 return ending.fail(execution, decision.error, decision.limit, self._new_id)
             case Pause():
-                return ending.pause(execution, decision, self.settings.ask_user_expiry_secs)
+                return ending.pause(execution, decision)
             case AskLimit():
                 asked = limit_question.ask_about_limit(execution, decision.limit, self.settings, self._new_id)
-                return ending.pause(execution, asked, self.settings.ask_user_expiry_secs)
+                return ending.pause(execution, asked)
 
     # -- the end ---------------------------------------------------------------------------------------------------
 

@@ -19,10 +19,15 @@ def one_text(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> s
     return words[0] if words else None
 
 
-def turn_text(argument: str | None) -> str:
-    """Standard input first, then the argument. A terminal is never read; with an argument, neither is a silent pipe."""
+def turn_text(argument: str | None) -> str | None:
+    """Standard input first, then the argument; null when neither was given, which a blank one was.
+
+    A terminal is never read; with an argument, neither is a silent pipe.
+    """
     piped = _piped(patient=argument is None)
-    return "\n".join(part for part in (piped.rstrip("\n"), argument or "") if part)
+    if argument is None:
+        return piped.rstrip("\n") if piped else None
+    return "\n".join(part for part in (piped.rstrip("\n"), argument) if part)
 
 
 def _piped(*, patient: bool) -> str:

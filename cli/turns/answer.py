@@ -40,7 +40,7 @@ def command(
     TEXT, or standard input, answers the first question that no --choice answers.
     """
     said = text if choices else turn_text(text)
-    if not choices and not said:
+    if not choices and said is None:
         raise click.UsageError("there is no answer: give --choice HEADER=LABEL, TEXT, or pipe it into standard input")
     picked, view, where = _by_header(choices), view_of(form, output), place(project, db)
     return with_runtime(project, db, lambda runtime: _answer(runtime, session, picked, said, view, where))
@@ -56,7 +56,7 @@ async def _answer(
     if not choices:
         return await follow_turn(runtime, await runtime.answer(session, text=text), view, hints)
     answers: dict[str, Any] = dict(choices)
-    if text:
+    if text is not None:
         answers[_first_left(status["questions"] or [], choices)] = text
     receipt = await runtime.answer(session, tool_call_id=status["tool_call_id"], answers=answers)
     return await follow_turn(runtime, receipt, view, hints)

@@ -72,7 +72,8 @@ def command(
     return with_runtime(project, db, lambda runtime: run_turn(runtime, request, view))
 
 
-def _required(text: str) -> str:
-    if not text.strip():
+def _required(text: str | None) -> str:
+    """A blank text is one too: it answers a question."""
+    if text is None:
         raise click.UsageError("there is nothing to say: give TEXT or pipe it into standard input")
     return text

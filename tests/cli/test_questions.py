@@ -181,7 +181,7 @@ def test_choices_and_a_text_are_put_together(agentflow: Command) -> None:
     ("args", "code", "said"),
     [
         (["--choice", "Plan"], 2, "is not HEADER=LABEL"),
-        (["--choice", "Colour=red"], 2, "No question has the header 'Colour'"),
+        (["--choice", "Colour=red"], 2, "answers.Colour: no question has this header"),
         (["--choice", "Plan=a", "--choice", "Extras=b", "--choice", "Name=c", "more"], 2, "leave out TEXT"),
         ([], 2, "there is no answer"),
     ],

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentflow import CallNotFound, InvalidInput, ModelRequest, QuestionAlreadyAnswered, SessionNotFound
+from agentflow import CallNotFound, InvalidInput, ModelRequest, NoPendingQuestion, SessionNotFound
 from agentflow.testing import Kit
 from tests.scenarios.support import call, results
 
@@ -140,7 +140,7 @@ def test_an_answer_sent_late_never_meets_the_question_of_a_later_turn(agentflow:
     first = agentflow.send("one").question or {}
     agentflow.stop()
     agentflow.send("two")
-    with pytest.raises(QuestionAlreadyAnswered):
+    with pytest.raises(NoPendingQuestion, match="stopped"):
         agentflow.answer("late", tool_call_id=first["tool_call_id"])
     assert agentflow.answer("now").answer == "ok"
 

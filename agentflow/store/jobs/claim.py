@@ -15,7 +15,7 @@ from agentflow.store.records import Claimed, Queued, Replayed
 from agentflow.store.requests import Claim, Owning
 from agentflow.store.session.begin_again import begin_again, unbegun
 from agentflow.store.session.open_step import OpenStep
-from agentflow.store.session.refusals import refuse_answered, refuse_busy
+from agentflow.store.session.refusals import refuse_busy, refuse_closed
 from agentflow.store.session.session_row import SessionRow
 from agentflow.store.session.waiting import enqueue, is_first, waiting
 from agentflow.store.sql.transaction import Tx
@@ -34,7 +34,7 @@ def claim(tx: Tx, request: Claim) -> Claimed | Replayed | Queued:
     waits, interrupts = bool(getattr(given, "queue", False)), bool(getattr(given, "interrupt", False))
     if session.turn is not None and (running := _running(tx, session, request.owning)) is not None:
         if isinstance(given, AskUserAnswer):
-            refuse_answered(tx, session.key, given.tool_call_id)
+            refuse_closed(tx, session.key, given.tool_call_id, owning.at)
         if interrupts:
             session.stop_turn = running
             return replace(enqueue(tx, session, request, first=True), stopping=running)

@@ -102,7 +102,8 @@ def close_paused(
         "SELECT execution, call_id FROM question WHERE session_key = ? AND turn = ? AND state = 'pending'",
         session.key, turn,
     ):  # fmt: skip
-        session.rows.append(rows.MoveQuestion("closed", execution, call_id, "pending"))
+        state = "stopped" if error is None else "expired"
+        session.rows.append(rows.MoveQuestion(state, execution, call_id, "pending"))
     answer = None
     if closing.text is not None:
         answer = Message(new_id(), "assistant", closing.text)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from agentflow import events
 from agentflow.clock import Instant
 from agentflow.conversation import view
-from agentflow.conversation.inbox import AskUserAnswer, ClientAppend, ClientMessage, ClientMessages, Input
-from agentflow.conversation.questions import format_answers
+from agentflow.conversation.answers import Answers, brings_parts, format_answers, parts_of, said_in
+from agentflow.conversation.inbox import AskUserAnswer, ClientAppend, ClientMessage, ClientMessages, Input, refuse_blank
 from agentflow.conversation.repair import ABORTED_BY_USER
 from agentflow.conversation.tree import Place
 from agentflow.errors import AgentflowError, InvalidInput, QuestionExpired
@@ -112,17 +113,17 @@ class OpenStep:
             raise InvalidInput(f"{given.type} starts no turn.")
         merged = self._merge(given)
         if not merged.paused:
+            refuse_blank(given, {message.id for message in merged.news})
             return self._new_turn(given, turn_id, merged)
         paused = next(p for p in self.pending if merged.cursor is not None and p.place == merged.cursor.place)
         if self._is_expired(paused):  # of a branch that the view has come back to
             self._move_head(merged)
             self.expire_question()
             return self.begin(given, turn_id)
-        if merged.answer is None:
+        if not merged.news:
             return self._stay_paused(paused, merged, given.turn_id)
         self._move_head(merged)
-        aliases = [message.id for message in merged.news]
-        return self._resume(paused, merged.answer, given, turn_id, aliases)
+        return self._resume(paused, said_in(merged.news), merged.news, given, turn_id)
 
     def _merge(self, given: ClientMessage | ClientAppend | ClientMessages) -> view.Merge:
         known = KnownRows(self.tx, self.session.key, {pending.place for pending in self.pending})
@@ -209,14 +210,22 @@ class OpenStep:
     def _answer(self, given: AskUserAnswer, turn_id: str) -> Claimed:
         here = self.paused_here()
         if here is None or here.call_id != given.tool_call_id:
-            refuse_answer(self.tx, self.session.key, given.tool_call_id)
-        return self._resume(here, format_answers(here.asked(), given.answers), given, turn_id, [])
+            refuse_answer(self.tx, self.session.key, given.tool_call_id, self.owning.at)
+        return self._resume(here, given.answers, (), given, turn_id)
 
-    def _resume(self, paused: Pending, answer: str, given: Input, turn_id: str, aliases: list[str]) -> Claimed:
-        """The answer becomes the call's result and the same turn goes on in a new step (T19, T20)."""
+    def _resume(
+        self, paused: Pending, answers: Answers, news: Sequence[Message], given: Input, turn_id: str
+    ) -> Claimed:
+        """The answer becomes the call's result and the same turn goes on in a new step (T19, T20).
+
+        Pictures and files of the answering messages `news` follow it as a user message.
+        """
         session, owning, base = self.session, self.owning, self.session.head
-        text = answer if isinstance(given, AskUserAnswer) else format_answers(paused.asked(), answer)
-        result = Message(owning.new_id(), "tool", text, (), paused.call_id, "ask_user")
+        parts = parts_of(news)
+        text = format_answers(paused.asked(), answers, attached=parts is not None)
+        recorded = [Message(owning.new_id(), "tool", text, (), paused.call_id, "ask_user")]
+        recorded += [] if parts is None else [Message(owning.new_id(), "user", parts)]
+        result = recorded[0]
         session.steps += 1
         from_state, to_state = _ANSWER
         main, *below = self._paused_executions(paused.turn)
@@ -229,25 +238,32 @@ class OpenStep:
                 ToolCallStatus.PLANNED,
             ),
         )  # fmt: skip
-        # The result of a sub-agent's question is no node of the conversation; the message that waits for it is.
-        named = result.id if paused.execution == main else head_id(self.tx, session) or ""
-        session.rows += [rows.InsertAlias("message", alias, named) for alias in aliases]
+        # What a sub-agent is answered is no node of the conversation; the message that waits for it is.
+        waiting = None if paused.execution == main else head_id(self.tx, session) or ""
+        named = {
+            message.id: waiting or recorded[-1 if brings_parts(message) else 0].id for message in news if message.id
+        }
+        session.rows += [rows.InsertAlias("message", alias, target) for alias, target in named.items()]
         if turn_id != paused.turn_id:
             session.rows.append(rows.InsertAlias("turn", turn_id, paused.turn_id))
         session.rows.append(rows.InsertBlob(*owning.config))
         session.tell(events.ask_user_answered(paused.call_id, owning.config[0]))
         self._restore_todos(paused.turn, main)
         if paused.execution == main:
-            session.record(self.tx, [result], paused.turn, main, head_id(self.tx, session))
+            session.record(self.tx, recorded, paused.turn, main, head_id(self.tx, session))
             session.tell(events.tool_call_ended(result, ok=True))
         else:
             ended = events.tool_call_ended(result, ok=True)
-            session.record_below(self.tx, result, paused.turn, paused.execution, ended)
+            for message in recorded:
+                entries = [ended] if message is result else []
+                session.record_below(self.tx, message, paused.turn, paused.execution, *entries)
         kept = self.tx.one("SELECT request FROM turn WHERE session_key = ? AND number = ?", session.key, paused.turn)[0]
         before: dict[str, Any] = json.loads(kept) if kept is not None else {}
+        inputs = before.get("inputs", {})
+        inputs = owning.check_inputs({**inputs, **given.inputs}) if given.inputs else inputs
         client = given.client.as_dict() or before.get("client", {})
         claimed = self._open_step(
-            paused.turn, paused.turn_id, main, base, (result,), before.get("inputs", {}), client,
+            paused.turn, paused.turn_id, main, base, tuple(recorded), inputs, client,
             answered=paused.execution != main,
         )  # fmt: skip
         return replace(

@@ -11,7 +11,7 @@ from typing import cast
 from agentflow import events
 from agentflow.clock import Instant
 from agentflow.conversation import queue
-from agentflow.conversation.inbox import parse_input
+from agentflow.conversation.inbox import parse_input, refuse_blank
 from agentflow.conversation.queue import Deliverable, Entry
 from agentflow.errors import AgentflowError
 from agentflow.message import TurnState, Usage
@@ -29,6 +29,7 @@ def enqueue(tx: Tx, session: SessionRow, request: Claim, *, first: bool = False)
     `first` puts it before all of them (C25).
     """
     request.owning.check_inputs(request.input.inputs)
+    refuse_blank(request.input)
     submit = _named(request)
     entry, joined = queue.enqueue([] if first else load(tx, session.key), submit, lambda: request.turn_id)
     number = _number(tx, session.key, first=first)

@@ -54,11 +54,15 @@ def answered(message: Message, limit: str | None = None) -> Ending:
     return Ending(Trigger.FINISH, ExecutionStatus.DONE, message.id, text_of(message.content) or None, limit)
 
 
-def pause(execution: Execution, decision: Pause, expiry_secs: float) -> Ending:
-    """Store the questions at the place where the path stands now (T18); a sub-agent's pause everything (T22)."""
+def pause(execution: Execution, decision: Pause) -> Ending:
+    """Store the questions at the place where the path stands now (T18); a sub-agent's pause everything (T22).
+
+    How long they are waited for is a matter of the agent that asks (T21).
+    """
     journal, at, call_id = execution.journal, clock.instant(), decision.call_id
     asked = [question.as_dict() for question in decision.questions]
     asking = execution.find(decision.execution)
+    expiry_secs = asking.agent.config.settings.ask_user_expiry_secs
     if journal.head is None:
         raise RuntimeError("a question needs a message that asks it")
     asking.stage(

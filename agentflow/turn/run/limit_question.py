@@ -44,7 +44,7 @@ def _asked_about(claimed: Claimed) -> str | None:
     """The limit that was asked about, when this step goes on with the answer to such a question."""
     if not claimed.resumed or not claimed.messages:
         return None
-    call_id = claimed.messages[-1].tool_call_id or ""
+    call_id = claimed.messages[0].tool_call_id or ""
     return call_id.removeprefix(_PREFIX).split(":")[0] if call_id.startswith(_PREFIX) else None
 
 

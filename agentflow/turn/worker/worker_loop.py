@@ -91,7 +91,7 @@ class WorkerLoop(Loop):
     def _input(self) -> dict[str, Any]:
         claimed, path = self._step.claimed, self._points.path
         if claimed.resumed:
-            answered = claimed.messages[-1]
+            answered = claimed.messages[0]
             return {"type": "ask_user.answered", "id": answered.tool_call_id, "answer": answered.content}
         delivered = claimed.delivered or path
         return {

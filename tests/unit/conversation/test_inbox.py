@@ -19,6 +19,7 @@ from agentflow.conversation.inbox import (
     HeadMove,
     Input,
     parse_input,
+    refuse_blank,
 )
 from agentflow.errors import InvalidInput
 from agentflow.message import Message, ToolCall
@@ -137,9 +138,14 @@ class TestShapes:
         assert parsed.message.content == "a\U0001f600\ufffd"
         assert parsed.client.state == {"k": "\ufffd"}
 
-    def test_plain_answers_become_lists(self) -> None:
-        parsed = parse_input({"type": "ask_user.answer", "tool_call_id": "c1", "answers": {"Plan": "Pro"}})
-        assert parsed == AskUserAnswer(tool_call_id="c1", answers={"Plan": ["Pro"]})
+    @pytest.mark.parametrize(
+        ("value", "parts"),
+        [("Pro", ["Pro"]), (0, [0]), (False, [False]), (None, []), ("", [""]), (["a", 1], ["a", 1]), (("a",), ["a"])],
+    )
+    def test_plain_answers_become_lists(self, value: Any, parts: list[Any]) -> None:
+        """D39"""
+        parsed = parse_input({"type": "ask_user.answer", "tool_call_id": "c1", "answers": {"Plan": value}})
+        assert parsed == AskUserAnswer(tool_call_id="c1", answers={"Plan": parts})
 
 
 REFUSED: list[tuple[Any, str, str]] = [
@@ -157,12 +163,6 @@ REFUSED: list[tuple[Any, str, str]] = [
     (view(HI, {"role": "wizard", "content": "x"}), "messages[1].role", "not 'wizard'"),
     (view({"role": nested(5_000)}), "messages[0].role", "not a list"),
     (view("hi"), "messages[0]", "must be an object"),
-    (say(message={"role": "user", "content": ""}), "message.content", "needs text or parts"),
-    (say(message={"role": "user", "content": " \n\t"}), "message.content", "needs text or parts"),
-    (say(message={"role": "user", "content": "\x00"}), "message.content", "needs text or parts"),
-    (say(message={"role": "user", "content": []}), "message.content", "needs text or parts"),
-    (say(message={"role": "user"}), "message.content", "needs text or parts"),
-    (say(message={"role": "user", "content": [{"type": "text", "text": " "}]}), "message.content", "needs text"),
     (say(message={"role": "user", "content": 7}), "message.content", "not a number"),
     (say(message={"role": "user", "content": [{"text": "x"}]}), "message.content[0].type", "needs a type"),
     (say(message={"role": "user", "content": [{"type": "text"}]}), "message.content[0].text", "not null"),
@@ -198,7 +198,11 @@ REFUSED: list[tuple[Any, str, str]] = [
     ({"type": "head.move", "message_id": "m", "interrupt": True}, "interrupt", "unknown field"),
     ({"type": "head.move", "message_id": ""}, "message_id", "required"),
     ({"type": "ask_user.answer", "answers": {}}, "tool_call_id", "required"),
-    ({"type": "ask_user.answer", "tool_call_id": "c", "answers": {"Plan": 7}}, "answers.Plan", "list of texts"),
+    ({"type": "ask_user.answer", "tool_call_id": "c", "answers": {"Plan": {"a": 1}}}, "answers.Plan", "not an object"),
+    ({"type": "ask_user.answer", "tool_call_id": "c", "answers": {"Plan": [[1]]}}, "answers.Plan", "not a list"),
+    ({"type": "ask_user.answer", "tool_call_id": "c", "answers": [1]}, "answers", "a text, or an object"),
+    ({"type": "ask_user.answer", "tool_call_id": "c", "answers": 0}, "answers", "a text, or an object"),
+    ({"type": "ask_user.answer", "tool_call_id": "c"}, "answers", "not null"),
     (say(inputs=[1]), "inputs", "must be an object, not a list"),
     (say(client={"context": {}}), "client.context", "must be a list, not an object"),
     (say(client={"state": {1: 2}}), "client.state", "keys must be strings"),
@@ -281,3 +285,24 @@ def outcome(raw: Any) -> Input | InvalidInput:
         return parse_input(raw)
     except InvalidInput as refused:
         return refused
+
+
+BLANKS: list[Any] = ["", " \n\t", "\x00", [], None, [{"type": "text", "text": " "}]]
+
+
+@pytest.mark.parametrize("content", BLANKS)
+def test_a_message_that_says_nothing_is_refused_where_it_is_no_answer(content: Any) -> None:
+    """C7: whether it answers is known at delivery only."""
+    blank = {"role": "user", "content": content}
+    for raw, field in [(say(message=blank), "message.content"), (view(HI, blank), "messages[1].content")]:
+        with pytest.raises(InvalidInput, match="needs text or parts") as refused:
+            refuse_blank(parse_input(raw))
+        assert refused.value.detail == {"field": field}
+
+
+def test_a_blank_message_that_is_recorded_already_changes_nothing() -> None:
+    """C9: an answer may have been blank, and comes back with every view."""
+    given = parse_input(view(HI, {"id": "m1", "role": "user", "content": ""}))
+    refuse_blank(given, {"another"})
+    with pytest.raises(InvalidInput):
+        refuse_blank(given, {"m1"})

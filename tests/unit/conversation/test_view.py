@@ -284,8 +284,8 @@ class TestPendingQuestion:
             composed(tree, message("n1", content="Pro"), message("", content="please")),
             seen(tree, "u1", "a1", "r1", message("n1", content="Pro"), message("", content="please")),
         ):
-            assert (outcome.answer, outcome.writes, outcome.head) == ("Pro\nplease", (), "r1")
-            assert [each.id for each in outcome.news] == ["n1", "$new1"]
+            assert (outcome.paused, outcome.writes, outcome.head) == (True, (), "r1")
+            assert [(each.id, each.content) for each in outcome.news] == [("n1", "Pro"), ("", "please")]
 
     def test_other_roles_at_the_question_are_refused(self, tree: MemoryTree) -> None:
         with pytest.raises(InvalidInput, match="question is pending"):
@@ -295,7 +295,7 @@ class TestPendingQuestion:
 
     def test_a_view_that_adds_nothing_leaves_the_question_pending(self, tree: MemoryTree) -> None:
         for outcome in (seen(tree, "u1", "a1", "r1"), seen(tree)):
-            assert (outcome.paused, outcome.answer, outcome.writes, outcome.head_moved) == (True, None, (), False)
+            assert (outcome.paused, outcome.news, outcome.writes, outcome.head_moved) == (True, (), (), False)
 
     def test_a_view_that_branches_earlier_runs_and_leaves_the_question_open(self, tree: MemoryTree) -> None:
         outcome = seen(tree, "u1", message("n1"))
@@ -304,10 +304,10 @@ class TestPendingQuestion:
         back = seen(tree, "u1", "a1", "r1")
         assert (back.paused, back.head_moved, back.head) == (True, True, "r1")
         answer = seen(tree, "u1", "a1", "r1", message("n2", content="yes"))
-        assert (answer.answer, answer.head_moved) == ("yes", True)
+        assert ([each.content for each in answer.news], answer.head_moved) == (["yes"], True)
 
     def test_a_question_off_the_exchange_pauses_too(self) -> None:
         """T22: the planner asks while the path ends in the user's message."""
         tree = MemoryTree().add(None, message("u1"))
         tree.questions.add("u1")
-        assert composed(tree, message("n1", content="yes")).answer == "yes"
+        assert composed(tree, message("n1", content="yes")).paused

@@ -33,12 +33,15 @@ def _pipe(monkeypatch: pytest.MonkeyPatch, content: bytes | None) -> Iterator[No
         (b"from a pipe\n", None, "from a pipe"),
         (b"a document\n", "Sum it up.", "a document\nSum it up."),
         (b"", "alone", "alone"),
-        (b"", None, ""),
+        (b"", None, None),
+        (b"\n", None, ""),
+        (b"\n", "alone", "alone"),
+        (b"", "", ""),
         (b"\xff", None, "\N{REPLACEMENT CHARACTER}"),
     ],
 )
-def test_standard_input_comes_before_the_argument(
-    monkeypatch: pytest.MonkeyPatch, piped: bytes, argument: str | None, text: str
+def test_standard_input_comes_before_the_argument_and_nothing_is_not_blank(
+    monkeypatch: pytest.MonkeyPatch, piped: bytes, argument: str | None, text: str | None
 ) -> None:
     with _pipe(monkeypatch, piped):
         assert turn_text(argument) == text
@@ -63,4 +66,4 @@ def test_a_terminal_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = io.StringIO("never read")
     monkeypatch.setattr(terminal, "isatty", lambda: True)
     monkeypatch.setattr("sys.stdin", terminal)
-    assert turn_text(None) == ""
+    assert turn_text(None) is None
