@@ -67,8 +67,9 @@ _HOMES = {
     ),
     "agentflow.errors": (
         "AgentNotFound", "AgentflowError", "Blocked", "CallAlreadyAnswered", "CallNotFound", "HookError",
-        "InternalError", "InvalidConfig", "InvalidInput", "LimitReached", "MessageNotFound", "ModelError", "NoPendingQuestion",
-        "NotFound", "QuestionAlreadyAnswered", "QuestionExpired", "ResultTimeout", "SessionAgentMismatch",
+        "InternalError", "InvalidConfig", "InvalidInput", "LimitReached", "MessageNotFound", "ModelError",
+        "NoPendingQuestion", "NotFound", "QuestionAlreadyAnswered", "QuestionExpired", "ResultTimeout",
+        "SessionAgentMismatch",
         "SessionNotFound", "StaleOwner", "StepNotFound", "StoreError", "TurnAlreadyActive", "TurnNotFound",
         "WorkerFailed",
     ),
