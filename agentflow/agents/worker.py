@@ -7,36 +7,55 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import hashlib
-import hmac
 import importlib
 import json
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlsplit
 
+from agentflow import clock
 from agentflow.errors import WorkerFailed
 from agentflow.text import preview, sanitise_json
 from agentflow.tools.flows.threads import FLOW_THREADS
+from agentflow.worker import SIGNATURE, TIMESTAMP, sign
 
 if TYPE_CHECKING:
     import ssl
 
-SIGNATURE = "X-Agentflow-Signature"
+    import httpx
+
 ATTEMPT_SECS = 20.0
 ATTEMPTS = 10
 DECISION_SECS = 300.0
 MAX_PAUSE_SECS = 30.0
 _MAX_BYTES = 16_000_000
+_LOOPBACK = re.compile(r"127\.\d{1,3}\.\d{1,3}\.\d{1,3}$")
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+
+@dataclass(frozen=True, slots=True)
+class FailedAttempt:
+    """An attempt that failed and is followed by another one, `next_secs` later."""
+
+    attempt: int
+    error: str
+    next_secs: float
+
+
+Retrying = Callable[[FailedAttempt], None]
 
 
 class Worker(Protocol):
     """Contract: equal workers decide alike; `decide` raises `WorkerFailed` only, and may be cancelled."""
 
-    async def decide(self, request: Mapping[str, Any]) -> Any:
-        """The answer to a decision request, as JSON; what it says is judged by the caller."""
+    async def decide(self, request: Mapping[str, Any], retrying: Retrying) -> Any:
+        """The answer to a decision request, as JSON; what it says is judged by the caller.
+
+        `retrying` is told of each failed attempt before the next one is waited for.
+        """
         ...
 
 
@@ -47,7 +66,7 @@ class PythonWorker:
     name: str
     function: Callable[..., Any]
 
-    async def decide(self, request: Mapping[str, Any]) -> Any:
+    async def decide(self, request: Mapping[str, Any], retrying: Retrying) -> Any:
         own = json.loads(json.dumps({**request, "attempts": 1}))
         try:
             async with asyncio.timeout(DECISION_SECS):
@@ -58,7 +77,7 @@ class PythonWorker:
             raise WorkerFailed(f"The worker {self.name} failed: {type(error).__name__}: {error}") from error
         try:
             return {} if answer is None else json.loads(json.dumps(answer))
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise WorkerFailed(f"The worker {self.name} answered what is not JSON: {error}") from error
 
     async def _call(self, request: Any) -> Any:
@@ -106,7 +125,7 @@ class HttpWorker:
     url: str
     secret: str | None = field(default=None, repr=False)
 
-    async def decide(self, request: Mapping[str, Any]) -> Any:
+    async def decide(self, request: Mapping[str, Any], retrying: Retrying) -> Any:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + DECISION_SECS
         for attempt in range(1, ATTEMPTS + 1):
@@ -115,12 +134,13 @@ class HttpWorker:
                 async with asyncio.timeout(min(ATTEMPT_SECS, left)):
                     return await self._post({**request, "attempts": attempt})
             except TimeoutError:
-                failure = f"no answer within {ATTEMPT_SECS:g} seconds"
+                failure = f"no answer within {min(ATTEMPT_SECS, left):g} seconds"
             except _Passing as passing:
                 failure = str(passing)
             pause = pause_after(attempt)
             if attempt == ATTEMPTS or loop.time() + pause >= deadline:
                 break
+            retrying(FailedAttempt(attempt, failure, pause))
             await asyncio.sleep(pause)
         sentence = f"The worker {self.url} failed {attempt} times, at last: {failure}."
         raise WorkerFailed(sentence, detail={"url": self.url})
@@ -130,25 +150,53 @@ class HttpWorker:
 
         body = json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
         try:
-            async with httpx.AsyncClient(verify=_tls(), timeout=None) as client:  # the attempt has one
-                answer = await client.post(self.url, content=body, headers=self._headers(body))
+            async with (
+                httpx.AsyncClient(verify=_tls(), timeout=None, trust_env=False) as client,  # the attempt has a limit
+                client.stream("POST", self.url, content=body, headers=self._headers(body)) as answer,
+            ):
+                said = await self._read(answer)
         except httpx.HTTPError as error:
             raise _Passing(f"{type(error).__name__}: {error}") from error
         except httpx.InvalidURL as error:
             raise WorkerFailed(f"The worker's address {self.url!r} cannot be used: {error}") from error
-        if answer.status_code in _PASSING:
-            raise _Passing(f"status {answer.status_code}")
-        if not answer.is_success or len(answer.content) > _MAX_BYTES:
-            said = f"status {answer.status_code}: {preview(answer.text, 200)}"
-            raise WorkerFailed(f"The worker {self.url} refused the request: {said}", detail={"url": self.url})
         try:
-            return sanitise_json(json.loads(answer.content))
-        except ValueError as error:
+            return sanitise_json(json.loads(said))
+        except (ValueError, RecursionError) as error:
             raise WorkerFailed(f"The worker {self.url} answered what is not JSON: {error}") from error
 
+    async def _read(self, answer: httpx.Response) -> bytes:
+        """The body as it came, never more of it than allowed: encoded, a little could become a lot (Z3)."""
+        if answer.status_code in _PASSING:
+            raise _Passing(f"status {answer.status_code}")
+        encoding = answer.headers.get("Content-Encoding", "identity")
+        if encoding.lower() != "identity":
+            raise self._refused(f"its answer is encoded as {preview(encoding, 40)!r}, send it as it is")
+        said = bytearray()
+        async for chunk in answer.aiter_raw():
+            said += chunk
+            if len(said) > _MAX_BYTES:
+                raise self._refused(f"its answer has more than {_MAX_BYTES} bytes")
+        if not answer.is_success:
+            text = preview(said.decode("utf-8", "replace"), 200)
+            raise self._refused(f"it refused the request with status {answer.status_code}: {text}")
+        return bytes(said)
+
+    def _refused(self, what: str) -> WorkerFailed:
+        return WorkerFailed(f"The worker {self.url} cannot be used: {what}", detail={"url": self.url})
+
     def _headers(self, body: bytes) -> dict[str, str]:
-        headers = {"Content-Type": "application/json"}
-        return headers if self.secret is None else {**headers, SIGNATURE: signature(self.secret, body)}
+        headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
+        if self.secret is None:
+            return headers
+        timestamp = str(int(clock.now().timestamp()))
+        return {**headers, TIMESTAMP: timestamp, SIGNATURE: sign(self.secret, timestamp, body)}
+
+
+def is_open_to_reading(url: str, secret: str | None) -> bool:
+    """Whether a signed request goes in the clear to another machine, where it can be read and sent again (Z7)."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    return secret is not None and parts.scheme == "http" and not (host in ("localhost", "::1") or _LOOPBACK.match(host))
 
 
 def imported(reference: str) -> Callable[..., Any] | None:
@@ -159,11 +207,6 @@ def imported(reference: str) -> Callable[..., Any] | None:
     except ImportError:
         return None
     return function if callable(function) else None
-
-
-def signature(secret: str, body: bytes) -> str:
-    """The value of the signature header: `sha256=` and the hex HMAC of the body."""
-    return f"sha256={hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()}"
 
 
 def pause_after(attempt: int) -> float:

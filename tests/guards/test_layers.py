@@ -14,6 +14,7 @@ from tests.guards.source import files, imports, module_name, module_names, tree
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors",),
     ("clock",),
+    ("worker",),
     ("text",),
     ("message",),
     ("events", "result", "turn_table"),
@@ -29,7 +30,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("store.jobs",),
     ("store.sql_store", "turn.rules"),
     ("turn.run",),
-    ("turn.calls",),
+    ("turn.calls", "turn.decide"),
     ("turn.loop",),
     ("turn.worker",),
     ("turn",),

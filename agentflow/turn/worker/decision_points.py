@@ -97,7 +97,7 @@ class DecisionPoints:
             "messages": messages,
             "deadline": clock.rfc3339(clock.instant() + int(DECISION_SECS * clock.SECOND)),
         }
-        response = read_response(await self._worker.decide(request), proposed)
+        response = read_response(await self._worker.decide(request, lambda failed: None), proposed)
         self._note(response)
         return response
 

@@ -1,0 +1,59 @@
+"""A decision in its normal form, and who makes it: the engine, which takes its own proposal, or a worker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from agentflow.message import Message
+from agentflow.turn.decide.actions import Action, Call, Following, Given, ReplaceContext
+from agentflow.turn.decide.triggers import Trigger
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What is done at a trigger, in the order of these fields.
+
+    `view` leads the conversation elsewhere: it is merged as a client's is. `record` is the message that the trigger
+    brings (a reply, a result) as it is recorded, null for not at all. What follows is done once every call that runs
+    has its result.
+    """
+
+    view: tuple[Message, ...] | None = None
+    record: Message | None = None
+    replace: ReplaceContext | None = None
+    given: tuple[Given, ...] = ()
+    calls: tuple[Call, ...] = ()
+    then: Following | None = None
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        replace = () if self.replace is None else (self.replace,)
+        then = () if self.then is None else (self.then,)
+        return (*replace, *self.calls, *self.given, *then)
+
+    @property
+    def leaves(self) -> bool:
+        """Whether the conversation goes on somewhere else."""
+        return self.view is not None or self.replace is not None
+
+
+NOTHING = Decision()
+
+
+class Decider(Protocol):
+    """Contract: what `decide` returns can be performed as it is; it raises `WorkerFailed` for what cannot.
+
+    It may be cancelled. A decider belongs to one run of an agent and is asked one decision at a time.
+    """
+
+    async def decide(self, trigger: Trigger, proposal: Decision) -> Decision:
+        """What is done at the trigger, instead of the proposal or as proposed."""
+        ...
+
+
+class Engine:
+    """Decides as it proposes."""
+
+    async def decide(self, trigger: Trigger, proposal: Decision) -> Decision:
+        return proposal
