@@ -94,10 +94,12 @@ class History:
     """A growing, already checked list of wire messages and its length in characters.
 
     Checking and writing out happen once per message, never once per model call: a request copies references.
+    `before` is what the same requests read before it: a call id that stands there is written out otherwise here.
     """
 
     wire: list[WireMessage] = field(default_factory=list)
     chars: int = 0
+    before: History | None = None
     _ids: set[str] = field(default_factory=set)
 
     def extend(self, path: Iterable[Message], *, model: str | None = None) -> None:
@@ -123,13 +125,6 @@ class History:
         """The ids of its calls, as they are written out."""
         return self._ids
 
-    def reserve(self, call_ids: Iterable[str]) -> None:
-        """Call ids that may not be used again though none of the calls is read (T14)."""
-        self._ids.update(call_ids)
-
-    def copy(self) -> History:
-        return History(list(self.wire), self.chars, set(self._ids))
-
     def _written(self, exchange: Exchange, model: str | None) -> Iterable[WireMessage]:
         message = exchange.message
         if message.tool_calls:
@@ -152,7 +147,8 @@ class History:
     def _unique(self, call_id: str) -> str:
         """A provider that numbers its calls afresh in every reply must not make two calls of one request look alike."""
         wanted, attempt = call_id, 1
-        while wanted in self._ids:
+        before = self.before.call_ids if self.before is not None else ()
+        while wanted in self._ids or wanted in before:
             attempt += 1
             wanted = f"{call_id}_{attempt}"
         self._ids.add(wanted)

@@ -105,7 +105,10 @@ class MergeView:
 
 @dataclass(frozen=True, slots=True)
 class Append:
-    """One commit of a running turn: rows, log entries, and where the path ends after it."""
+    """One commit of a running turn: rows, log entries, and where the path ends after it.
+
+    With `keeps_head` the stored head stays: the commit has no message of the path (C36).
+    """
 
     session_key: int
     epoch: int
@@ -116,6 +119,7 @@ class Append:
     branches: int
     rows: Sequence[Row]
     log: Sequence[LogEntry]
+    keeps_head: bool = False
 
 
 @dataclass(frozen=True, slots=True)

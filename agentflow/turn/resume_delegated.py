@@ -18,12 +18,15 @@ from agentflow.store.records import RunRecord
 from agentflow.tools.results import ToolResult, refused
 from agentflow.turn.loop.loop import Ended, Loop
 from agentflow.turn.loop.planner import take_back
-from agentflow.turn.loop.sub_agents import end_run, finish_run, handed_over_with, open_run
+from agentflow.turn.loop.sub_agents import finish_run, handed_over_with, open_run
 from agentflow.turn.rules.decisions import Finish, Pause
+from agentflow.turn.run import model_calls
 from agentflow.turn.run.ending import close_child
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.limit_question import refused_limit
+from agentflow.turn.run.staging import Position
 from agentflow.turn.run.step import Step
+from agentflow.turn.run.transcript import Transcript
 from agentflow.turn.worker.worker_loop import loop_of
 
 
@@ -40,7 +43,7 @@ async def go_on(step: Step, main: Execution) -> tuple[Loop, Ended]:
 
 async def _outer(step: Step, loop: Loop, run: Execution, chain: Sequence[RunRecord]) -> Ended:
     """A run whose open call is answered by the first of the chain; `loop` is the run's."""
-    held, call = run.held, _open(run, chain[0])
+    held, call = run.transcript.held, _open(run, chain[0])
     result = await _below(step, run, call, chain)
     step.interrupt.check()
     if isinstance(result, Pause):
@@ -60,12 +63,12 @@ async def _below(step: Step, parent: Execution, call: ToolCall, chain: Sequence[
         raise
     except AgentflowError as error:
         return await _given_up(step, parent, chain, error)
-    run.step_texts.append(handed_over_with(asked["message"]))
+    run.transcript.say(handed_over_with(asked["message"]))
     await _take_up(step, run)
     if inner:
         return await finish_run(step, run, lambda: _outer(step, Loop(step, run), run, inner))
     call_id = step.new_id()
-    run.request_call(call_id)
+    model_calls.request(run, call_id)
     await run.commit()
     return await finish_run(step, run, lambda: Loop(step, run).run(call_id, refused_limit(step.claimed)))
 
@@ -74,32 +77,34 @@ async def _given_up(step: Step, parent: Execution, chain: Sequence[RunRecord], e
     """The files have changed and a sub-agent cannot go on (A7): its run and those below it are closed."""
     runs = [parent]
     for number, record in enumerate(chain):
-        run = Execution(parent.journal, parent.agent, record.number, History(), runs[-1])
-        run.begin(asyncio.get_running_loop().time(), (), None)
+        run = Execution(
+            parent.journal, parent.agent, record.number, Transcript(parent.agent.model.name, History()),
+            Position(parent.journal.new_branch, None, None), asyncio.get_running_loop().time(), parent=runs[-1],
+        )  # fmt: skip
         runs[-1].children.append(run)
         await _take_up(step, run)
         if number + 1 < len(chain):
             _open(run, chain[number + 1])
         runs.append(run)
     close_child(runs[1], error.message, step.new_id)
-    end_run(runs[1], ExecutionStatus.ERROR)
+    runs[1].ended(ExecutionStatus.ERROR)
     return refused(f"sub-agent '{chain[0].agent}' cannot go on: {error.message}", error.code)
 
 
 def _open(run: Execution, below: RunRecord) -> ToolCall:
     """The call that waits for the run below, known as open from now on."""
-    held, call_id = run.held, below.parent_call_id or ""
+    held, call_id = run.transcript.held, below.parent_call_id or ""
     for call in held.message.tool_calls if held is not None else ():
         if call.id == call_id:
-            run.open_calls[call_id] = OpenCall(run.number, call_id, call.name, ToolCallStatus.STARTED)
+            run.in_flight.open_call(OpenCall(run.number, call_id, call.name, ToolCallStatus.STARTED))
             return call
     raise LookupError(f"execution {run.number} has no open call {call_id!r}")
 
 
 async def _take_up(step: Step, run: Execution) -> None:
     path = await step.store.run_path(step.claimed.key, run.number)
-    run.take_up([entry.message for entry in path])
-    run.head, run.last_message_id = path[-1].place, path[-1].message.id
-    run.report = await step.store.report(step.claimed.key, run.head, run.number)
-    run.current.reserve(await step.store.call_ids(step.claimed.key, run.number))
+    run.transcript.take_up([entry.message for entry in path])
+    run.staging.position.move(path[-1].place, path[-1].message.id, forks=False)
+    run.transcript.reported(await step.store.report(step.claimed.key, run.place, run.number))
+    run.transcript.reserve(await step.store.call_ids(step.claimed.key, run.number))
     await take_back(step, run)

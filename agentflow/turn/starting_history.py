@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from agentflow.agents.loaded_agent import LoadedAgent
 from agentflow.context.summary import is_summary
 from agentflow.context.tokens import Report
@@ -14,7 +16,9 @@ from agentflow.turn.loop.planner import take_back
 from agentflow.turn.run import limit_question
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.journal import Journal
+from agentflow.turn.run.staging import Position
 from agentflow.turn.run.step import Step
+from agentflow.turn.run.transcript import Transcript
 
 
 class StartingHistory:
@@ -38,11 +42,20 @@ class StartingHistory:
         is_lean = self._agent.config.settings.lean_history
         remembered = self._cache.take(self._journal.session_id, claimed.key, claimed.previous_head, lean=is_lean)
         history = remembered.history if remembered else await self._load(is_lean)
-        execution = Execution(self._journal, self._agent, claimed.execution, history)
-        execution.known_blobs.update(remembered.blobs if remembered else ())
-        execution.report = remembered.report if remembered else await self._report(claimed.previous_head)
-        execution.begin(started, claimed.messages, claimed.head_id)
+        report = remembered.report if remembered else await self._report(claimed.previous_head)
+        execution = self.execution_of(started, history, report, remembered.blobs if remembered else ())
+        execution.transcript.remember(*claimed.messages)
         return execution
+
+    def execution_of(
+        self, started: float, earlier: History, report: Report | None, blobs: Iterable[str] = ()
+    ) -> Execution:
+        """The execution where the claim has left its path, with no message of this turn yet."""
+        journal, claimed = self._journal, self._step.claimed
+        return Execution(
+            journal, self._agent, claimed.execution, Transcript(self._agent.model.name, earlier, report),
+            Position.of_claim(journal.new_branch, claimed), started, blobs=blobs,
+        )  # fmt: skip
 
     async def _load(self, is_lean: bool) -> History:
         claimed = self._step.claimed
@@ -74,9 +87,8 @@ class StartingHistory:
         claimed, messages = self._step.claimed, [entry.message for entry in path]
         history = History()
         history.extend(lean(messages[:first]) if self._agent.config.settings.lean_history else messages[:first])
-        execution = Execution(self._journal, self._agent, claimed.execution, history)
-        execution.report = await self._report(claimed.head)
-        execution.begin(started, tuple(messages[first:]), claimed.head_id)
+        execution = self.execution_of(started, history, await self._report(claimed.head))
+        execution.transcript.remember(*messages[first:])
         return execution
 
     async def _resume(self, started: float) -> Execution:
@@ -89,13 +101,11 @@ class StartingHistory:
             first = _asked_from(path[:first])
         history = History()
         history.extend(entry.message for entry in path[:first])
-        execution = Execution(self._journal, self._agent, claimed.execution, history)
-        execution.report = await self._report(claimed.head)
-        execution.begin(started, (), claimed.head_id)
-        execution.take_up([entry.message for entry in path[first:]])
-        execution.spent.before = limit_question.granted(claimed)
+        execution = self.execution_of(started, history, await self._report(claimed.head))
+        execution.transcript.take_up([entry.message for entry in path[first:]])
+        execution.spent.allow_again(limit_question.granted(claimed))
         await take_back(self._step, execution)
-        execution.current.reserve(await self._step.store.call_ids(claimed.key, claimed.execution))
+        execution.transcript.reserve(await self._step.store.call_ids(claimed.key, claimed.execution))
         return execution
 
     async def _report(self, head: Place | None) -> Report | None:

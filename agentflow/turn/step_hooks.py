@@ -5,12 +5,12 @@ They belong to the step, so they are the main agent's; sub-agents have the hooks
 
 from __future__ import annotations
 
-from agentflow.conversation.history import History, lean
 from agentflow.errors import Blocked, HookError
 from agentflow.message import Message, text_of
 from agentflow.turn.calls.hooks import Hooks
 from agentflow.turn.rules.decisions import Finish
 from agentflow.turn.rules.limits import reached
+from agentflow.turn.run import model_calls
 from agentflow.turn.run.draft_answer import keep_shown, replace_answer, staged_answer
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.step import Step
@@ -25,9 +25,9 @@ async def start(step: Step, execution: Execution) -> None:
     said = await hooks.call("step_start", {"message": asked, "resumed": step.claimed.resumed})
     if "block" in said:
         raise Blocked(said["block"])
-    execution.vars = said.get("vars", {})
+    execution.define(said.get("vars", {}))
     if "context" in said:
-        execution.step_texts.append(said["context"])
+        execution.transcript.say(said["context"])
     if "message" in said:
         await _replace_message(step, execution, said["message"])
     await execution.commit()
@@ -43,11 +43,11 @@ async def end(step: Step, execution: Execution, finish: Finish) -> str | None:
         return None
     text = text_of(answer.content)
     await keep_shown(execution, answer, text)
-    said = await hooks.call("step_end", {"answer": text, "continuations": execution.continuations})
+    said = await hooks.call("step_end", {"answer": text, "continuations": execution.spent.continuations})
     if "answer" in said:
         replace_answer(execution, said["answer"])
     settings = execution.agent.config.settings
-    if finish.limit is not None or execution.continuations >= settings.max_continuations:
+    if finish.limit is not None or execution.spent.continuations >= settings.max_continuations:
         return None
     message: str | None = said.get("continue")
     return None if reached(settings, execution.spent, execution.usage) else message
@@ -55,12 +55,10 @@ async def end(step: Step, execution: Execution, finish: Finish) -> str | None:
 
 async def go_on(step: Step, execution: Execution, text: str) -> str:
     """Record the continuation, hidden from the transcript, and the model call that follows; the call's id."""
-    execution.continuations += 1
-    message = Message(step.new_id(), "user", text, hidden=True)
-    execution.record(message)
-    execution.remember(message)
+    execution.spent.continued()
+    execution.record(Message(step.new_id(), "user", text, hidden=True))
     call_id = step.new_id()
-    execution.request_call(call_id)
+    model_calls.request(execution, call_id)
     await execution.commit()
     return call_id
 
@@ -84,13 +82,12 @@ async def _replace_message(step: Step, execution: Execution, text: str) -> None:
             "it goes on with an answer or a result. Return a message only when `resumed` is false."
         )
     before = path[-2] if len(path) > 1 else None
-    execution.fork_from(before.place if before else None, before.message.id if before else None)
+    position = execution.staging.position
+    position.move(before.place if before else None, before.message.id if before else None, forks=True)
     message = Message(step.new_id(), "user", text)
-    execution.record(message)
-    if execution.messages:
-        execution.replace_last(message)
+    execution.staging.record(message)
+    if execution.transcript.messages:
+        execution.transcript.replace_last(message)
         return
-    earlier = [entry.message for entry in path[:-1]]
-    execution.earlier = History()
-    execution.earlier.extend(lean(earlier) if execution.agent.config.settings.lean_history else earlier)
-    execution.remember(message)
+    is_lean = execution.agent.config.settings.lean_history
+    execution.transcript.reread([entry.message for entry in path[:-1]], [message], is_lean=is_lean)

@@ -30,7 +30,7 @@ from agentflow.turn.loop.making_room import Room
 from agentflow.turn.loop.planner import Planner
 from agentflow.turn.rules.decisions import AskLimit, Fail, Finish, Pause, limit_reached
 from agentflow.turn.rules.machine import LiveTurn
-from agentflow.turn.run import ending, limit_question
+from agentflow.turn.run import ending, limit_question, model_calls
 from agentflow.turn.run.ending import Ending
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.journal import Journal
@@ -86,7 +86,7 @@ class StepRunner:
             alarm = loop.call_later(max(left, 0), self.interrupt.request, "timeout")
         try:
             execution, how = await self._prepared(loop.time())
-            execution.waiting_call = None if how else self._claimed.call_id
+            execution.in_flight.wait(None if how else self._claimed.call_id)
             return await self._end(execution, how or await self._work(execution))
         finally:
             if alarm is not None:
@@ -97,15 +97,15 @@ class StepRunner:
 
     async def _prepared(self, started: float) -> tuple[Execution, Ending | None]:
         """The execution; with a history that cannot be read the turn fails, and the session goes on."""
+        history = StartingHistory(self._step, self._journal, self._cache, self._agent)
         try:
-            return await StartingHistory(self._step, self._journal, self._cache, self._agent).execution(started), None
+            return await history.execution(started), None
         except (StaleOwner, StoreError):
             raise
         except Exception as error:
             _log.exception("the history of turn %s cannot be read", self.turn_id)
-            execution = Execution(self._journal, self._agent, self._claimed.execution, History())
-            execution.begin(started, (), self._claimed.head_id)
-            execution.waiting_call = self._claimed.call_id
+            execution = history.execution_of(started, History(), None)
+            execution.in_flight.wait(self._claimed.call_id)
             return execution, ending.fail(execution, _internal(error), None, self._new_id)
 
     # -- the loop --------------------------------------------------------------------------------------------------
@@ -116,8 +116,7 @@ class StepRunner:
                 return ending.answered(self._claimed.answer)
             if self._claimed.answer is None:
                 await step_hooks.start(self._step, execution)
-            session = {"id": self._journal.session_id}
-            execution.prompt = self._agent.render_prompt(self._claimed.inputs, execution.vars, session)
+            execution.render_prompt(self._claimed.inputs)
             if self._claimed.resumed and self._claimed.asking != self._claimed.execution:
                 ended: Ended | None
                 loop, ended = await resume_delegated.go_on(self._step, execution)
@@ -153,7 +152,7 @@ class StepRunner:
         if self._claimed.call_id is not None:
             return self._claimed.call_id
         call_id = self._new_id()
-        execution.request_call(call_id)
+        model_calls.request(execution, call_id)
         await execution.commit()
         return call_id
 
@@ -193,11 +192,12 @@ class StepRunner:
         if self._live.state != TurnState.DONE or not self.settings.observability or self._claimed.resumed:
             self._cache.forget(journal.session_id)
             return
-        history, is_lean = execution.earlier, self.settings.lean_history
-        history.extend(lean(execution.messages) if is_lean else execution.messages)
-        blobs = frozenset(execution.known_blobs)
+        transcript, is_lean = execution.transcript, self.settings.lean_history
+        transcript.earlier.extend(lean(transcript.messages) if is_lean else transcript.messages)
+        blobs = frozenset(execution.staging.blobs)
         self._cache.put(
-            journal.session_id, Remembered(journal.session_key, journal.head, is_lean, history, blobs, execution.report)
+            journal.session_id,
+            Remembered(journal.session_key, execution.place, is_lean, transcript.earlier, blobs, transcript.report),
         )
 
 

@@ -119,6 +119,19 @@ def check_rows(db: str, session_id: str) -> None:
             assert {state for (state,) in found} <= set(states.split()), f"{table}: {is_open} in turns that are {found}"
 
 
+def check_tree(db: str, session_id: str) -> None:
+    """C5, C36: no hole in a branch, so no parent is missing inside it; forks and the head are where messages are."""
+    with reading(db) as select:
+        ((key, *head),) = select(f"SELECT key, branch, depth FROM session WHERE id = '{session_id}'")
+        nodes = set(select(f"SELECT branch, depth FROM message WHERE session_key = {key}"))
+        branches = select(f"SELECT number, parent, fork_depth FROM branch WHERE session_key = {key}")
+    for number, parent, fork_depth in branches:
+        depths = sorted(depth for branch, depth in nodes if branch == number)
+        assert depths == list(range(fork_depth + 1, fork_depth + 1 + len(depths))), f"branch {number}: {depths}"
+        assert parent is None or (parent, fork_depth) in nodes, f"branch {number} forks from where no message is"
+    assert head == [None, None] or tuple(head) in nodes, f"the head {head} has no message"
+
+
 def check_once(marks: Iterable[str]) -> None:
     """T30: no tool is ever executed a second time."""
     twice = [mark for mark, count in Counter(marks).items() if count > 1]
@@ -136,6 +149,7 @@ async def check_session(runtime: Runtime, db: str, session_id: str) -> None:
     log = await logged(runtime, session_id)
     check_log(log, is_running=is_running or is_dead)
     check_rows(db, session_id)
+    check_tree(db, session_id)
     if not is_running and not is_dead:
         path = (await runtime.session(session_id))["messages"]
         check_path(path, status["tool_call_id"], ends_inside=log[-1].type == "head.moved")

@@ -21,6 +21,7 @@ from agentflow.store.session.session_row import SessionRow
 from agentflow.store.sql.transaction import Tx
 
 _FENCE = "WHERE key = ? AND epoch = ? AND turn = ? RETURNING seq, stop_turn, queued"
+_STAY = f"UPDATE session SET seq = seq + ?, executions = ?, branches = ? {_FENCE}"
 _ADVANCE = f"UPDATE session SET seq = seq + ?, branch = ?, depth = ?, executions = ?, branches = ? {_FENCE}"
 _RELEASE = (
     "UPDATE session SET seq = seq + ?, branch = ?, depth = ?, executions = ?, branches = ?, turn = NULL, "
@@ -31,7 +32,7 @@ _PAUSE = _RELEASE.replace("stop_turn = NULL, ", "")  # a stop that came too late
 
 def append(tx: Tx, write: Append) -> Appended:
     """One commit of a running turn. Raises `StaleOwner`; then nothing is written."""
-    seq, stop_turn, _ = _advance(tx, write, _ADVANCE)
+    seq, stop_turn, _ = _advance(tx, write, _STAY if write.keeps_head else _ADVANCE)
     return Appended(seq, stop_turn)
 
 
@@ -53,9 +54,9 @@ def end(tx: Tx, write: End) -> Appended:
 
 def _advance(tx: Tx, write: Append, update: str, *released: Any) -> tuple[int, str | None, int]:
     """Move the session's row, then write rows and log; its new `seq`, its `stop_turn` and how many turns wait."""
-    branch, depth = write.head if write.head is not None else (None, None)
+    place = () if write.keeps_head else write.head or (None, None)
     moved: tuple[int, str | None, int] | None = tx.one(
-        update, len(write.log), branch, depth, write.executions, write.branches, *released,
+        update, len(write.log), *place, write.executions, write.branches, *released,
         write.session_key, write.epoch, write.turn,
     )  # fmt: skip
     if moved is None:

@@ -105,14 +105,14 @@ class Hooks:
     def _record(self, point: str, hook: Hook, at: Instant, milliseconds: int, outcome: str, error: str | None) -> None:
         execution = self._execution
         error = None if error is None else preview(error, 500)
-        execution.stage(
+        execution.staging.add(
             rows.InsertHookRun(
                 execution.journal.step, execution.journal.next_hook(), execution.journal.turn, execution.number, point,
                 hook.flow.name, at, milliseconds, outcome, error,
             )
         )  # fmt: skip
         told = {"point": point, "flow": hook.flow.name, "outcome": outcome, "duration_ms": milliseconds}
-        execution.tell(events.plain(events.HOOK_COMPLETED, told if error is None else {**told, "error": error}))
+        execution.staging.tell(events.plain(events.HOOK_COMPLETED, told if error is None else {**told, "error": error}))
 
 
 def _understood(point: str, value: Any) -> dict[str, Any]:

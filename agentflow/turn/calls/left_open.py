@@ -24,8 +24,7 @@ def identified(execution: Execution, raw_calls: Sequence[RawCall], new_id: NewId
     A call that is answered from outside gets an id of ours: providers that number their calls afresh in each reply
     would have an answer that comes late meet another call.
     """
-    earlier, current = execution.earlier.call_ids, execution.current.call_ids
-    taken = {raw.id for raw in raw_calls if raw.id and (raw.id in earlier or raw.id in current)}
+    taken = {raw.id for raw in raw_calls if raw.id and execution.transcript.has_call(raw.id)}
     answered_from_outside = {ASK_USER, *execution.agent.worker_tools}
     taken |= {raw.id for raw in raw_calls if raw.id and raw.name in answered_from_outside}
     return settle_calls(raw_calls, taken, new_id)

@@ -13,6 +13,7 @@ from agentflow.message import Message, ToolCall
 from agentflow.tools.calls import Prepared, finalize, prepare
 from agentflow.tools.results import ToolResult, refused
 from agentflow.turn.rules.decisions import Pause, RunTools
+from agentflow.turn.run import tool_calls
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.in_flight import milliseconds_since
 
@@ -58,7 +59,7 @@ class ToolBatch:
                 failed.append((plan.ask, refused(NOBODY_TO_ASK, "refused")))
         starting = {prepared.call.id for prepared in self._take_free_slots()}
         for call in calls:
-            self._execution.call_requested(call, reply_id, started=call.id in starting)
+            tool_calls.request(self._execution, call, reply_id, started=call.id in starting)
         for call, result in failed:
             self._record(call, result, None)
 
@@ -92,7 +93,7 @@ class ToolBatch:
                     await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
                 self._take_results()
                 for prepared in self._take_free_slots():
-                    self._execution.call_started(prepared.call)
+                    tool_calls.start(self._execution, prepared.call)
                 if self._ready or self._running or last():
                     await self._execution.commit()
         finally:
@@ -133,7 +134,7 @@ class ToolBatch:
         self, call: ToolCall, result: ToolResult, started: float | None, prepared: Prepared | None = None
     ) -> None:
         milliseconds = None if started is None else milliseconds_since(started)
-        self.results.append(self._execution.call_finished(call.id, self._new_id(), result, milliseconds))
+        self.results.append(tool_calls.finish(self._execution, call.id, self._new_id(), result, milliseconds))
         if prepared is not None and prepared is self._ender:
             self._ender = None
             self.answer = result.text if result.ok else None

@@ -42,7 +42,7 @@ from agentflow.turn.rules.decisions import (
     after_reply,
     after_results,
 )
-from agentflow.turn.run import todos
+from agentflow.turn.run import model_calls, tool_calls
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.in_flight import OpenStream
 from agentflow.turn.run.step import Step
@@ -80,7 +80,7 @@ class Loop:
             message, plan = await self._call_model(call_id, following.limit)
             if isinstance(plan, CallModel):
                 following, call_id = plan, self._step.new_id()
-                self._execution.request_call(call_id)
+                model_calls.request(self._execution, call_id)
                 await self._execution.commit()
             elif not isinstance(plan, RunTools) or message is None:
                 return plan if isinstance(plan, Fail | Finish) else Finish(following.limit)
@@ -110,7 +110,7 @@ class Loop:
         prepared = prepare(call, self._agent.tools)
         if isinstance(prepared, Prepared):
             result = await self._delegated(prepared, result)
-        recorded = self._execution.call_finished(call.id, self._step.new_id(), result, None)
+        recorded = tool_calls.finish(self._execution, call.id, self._step.new_id(), result, None)
         return await self.go_on(held.message, [*held.results, recorded], result.text if result.ok else None)
 
     async def _delegated(self, prepared: Prepared, result: ToolResult) -> ToolResult:
@@ -134,8 +134,9 @@ class Loop:
         try:
             reply = await self._stream(call_id, with_tools)
         except ModelError as error:
-            if not self._execution.take_back(error):
+            if not self._execution.in_flight.take_back(error):
                 raise
+            self._execution.spent.taken_back()
             await self._room.after_refusal(call_id, with_tools=with_tools)
             reply = await self._stream(call_id, with_tools)
         if self._hooks.has("post_model"):
@@ -147,9 +148,9 @@ class Loop:
             spent=self._execution.spent, limit=limit,
         )  # fmt: skip
         message, plan = await self._decided(call_id, reply, self._message(call_id, reply, calls), plan)
-        self._execution.reply_completed(reply, message)
+        model_calls.complete(self._execution, reply, message)
         if message is not None and not message.tool_calls:
-            self._execution.remember(message)
+            self._execution.transcript.remember(message)
         return message, plan
 
     async def _stream(self, call_id: str, with_tools: bool) -> Reply:
@@ -164,11 +165,11 @@ class Loop:
             call_id, "main", messages, self._agent.schemas if with_tools else (), built.chars,
             self._journal.session_id, self._step.claimed.turn,
         )  # fmt: skip
-        self._execution.opened(stream)
+        model_calls.go_out(self._execution, stream)
         with self._step.interrupt.window():
             return await stream_reply(
                 self._agent.model, request, stream, self._journal.feed, self._journal.turn_id,
-                lambda text: self._journal.commit([rows.CheckpointLlmCall(text, call_id)], []),
+                lambda text: self._journal.commit_aside(rows.CheckpointLlmCall(text, call_id)),
                 timeout_secs=self.settings.llm_timeout_secs, retries=self.settings.llm_retries,
             )  # fmt: skip
 
@@ -211,14 +212,12 @@ class Loop:
         """Decide once every call of a reply has its result, and stage what follows (T11)."""
         execution, call_id = self._execution, self._step.new_id()
         if asked is None:
-            execution.remember(reply, *results)
+            execution.transcript.remember(reply, *results)
         if answer is not None:
-            message = Message(self._step.new_id(), "assistant", answer)
-            execution.record(message)
-            execution.remember(message)
+            execution.record(Message(self._step.new_id(), "assistant", answer))
         decision = self._decide(asked, answer, limit)
         if isinstance(decision, CallModel):
-            execution.request_call(call_id)
+            model_calls.request(execution, call_id)
         return decision, call_id
 
     def _decide(self, asked: Pause | None, answer: str | None, limit: str | None) -> Next:
@@ -271,7 +270,7 @@ def _call_payload(prepared: Prepared) -> dict[str, Any]:
 
 async def _write_todos(step: Step, execution: Execution, prepared: Prepared) -> ToolResult:
     is_main = execution.number == step.claimed.execution
-    return todos.write_todos(execution, prepared.arguments, streamed=is_main)
+    return execution.todos.write(prepared.arguments, streamed=is_main)
 
 
 async def _read_material(step: Step, execution: Execution, prepared: Prepared) -> ToolResult:

@@ -39,6 +39,7 @@ from agentflow.turn.loop.replace_history import (
     restate_todos,
     tokens_now,
 )
+from agentflow.turn.run import model_calls
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.step import Step
 
@@ -85,7 +86,7 @@ class Room:
 
     async def start(self) -> None:
         """Compact by `settings`, before the first model call of a turn (X7, T6)."""
-        settings, report = self._execution.agent.config.settings, self._execution.report
+        settings, report = self._execution.agent.config.settings, self._execution.transcript.report
         fraction, window = settings.compaction_threshold_fraction, settings.compaction_context_window_tokens
         if report is None or not settings_due(report, fraction, window, resumed=self._resumed):
             return
@@ -113,7 +114,7 @@ class Room:
     # -- what is wanted --------------------------------------------------------------------------------------------
 
     def _wanted(self, with_tools: bool) -> Plan | None:
-        context, tried, report = self._execution.agent.context, self._tried, self._execution.report
+        context, tried, report = self._execution.agent.context, self._tried, self._execution.transcript.report
         first, tried.is_first = tried.is_first and self._is_main, False
         if not context.strategies:
             return None
@@ -144,24 +145,24 @@ class Room:
         except BaseException as error:
             keep_history(self._execution, "interrupted" if isinstance(error, Interrupted) else "failed")
             if call_id is not None:
-                self._execution.call_given_up(call_id, given_up())
+                model_calls.give_up(self._execution, call_id, given_up())
             raise
 
     async def _hold(self, call_id: str | None, wanted: Plan, cut_by: CutBy, *, with_tools: bool) -> Held:
         """Read the path as it is recorded and cut it; `context.limited` rides on the next commit."""
         execution = self._execution
-        if execution.is_staged:
+        if execution.staging:
             await execution.commit()
-        path = tuple(await self._step.store.path(execution.journal.session_key, execution.tip, lean_before=None))
+        path = tuple(await self._step.store.path(execution.journal.session_key, execution.place, lean_before=None))
         strategy = None if wanted.strategy is None else wanted.strategy.use
-        execution.tell(events.context_limited(call_id, wanted.reason, strategy, wanted.tokens, wanted.window))
+        execution.staging.tell(events.context_limited(call_id, wanted.reason, strategy, wanted.tokens, wanted.window))
         execution.tried.limited = wanted.tokens
         chars = execution.request(with_tools=with_tools).chars
         reading = Reading(
             [entry.message for entry in path],
-            turn_from=len(path) - len(execution.messages),
+            turn_from=len(path) - len(execution.transcript.messages),
             lean=execution.agent.config.settings.lean_history and not self._resumed,
-            fixed_chars=chars - execution.earlier.chars - execution.current.chars,
+            fixed_chars=chars - execution.transcript.chars,
             model=execution.agent.model.name,
         )
         return Held(call_id, wanted, path, reading, cut_by(reading), with_tools)
@@ -213,7 +214,7 @@ class Room:
             execution.carry_over()
         if execution.carry_over is not None or execution.parent is not None:
             return []
-        versions = await self._step.store.versions(execution.journal.session_key, execution.tip)
+        versions = await self._step.store.versions(execution.journal.session_key, execution.place)
         kept = [(STATE, versions.state), (AGENT, versions.agent or None)]
         return [
             (versions.last + index, kind, value)
@@ -226,10 +227,10 @@ class Room:
         after = replace_history(
             self._execution, replacement, held.call_id, self._step.new_id, with_tools=held.with_tools
         )
-        branch, depth = self._execution.tip or (None, None)
+        branch, depth = self._execution.place or (None, None)
         for number, kind, value in in_force:
             turn = self._execution.journal.turn
-            self._execution.stage(rows.InsertStateVersion(number, kind, compact_json(value), turn, branch, depth))
+            self._execution.staging.add(rows.InsertStateVersion(number, kind, compact_json(value), turn, branch, depth))
         await self._execution.commit()
         by_density = held.plan.tokens * after // max(cut.tokens_before, 1)  # the provider's tokens may be smaller
         self._tried.promised = held.plan.limit
@@ -248,7 +249,7 @@ def _is_by_size(wanted: Plan) -> bool:
 
 def reads_summary(execution: Execution) -> bool:
     """Whether what an execution reads begins with a summary."""
-    wire = execution.earlier.wire or execution.current.wire
+    wire = execution.transcript.earlier.wire or execution.transcript.current.wire
     return bool(wire) and is_summary(Message("", wire[0]["role"], wire[0]["content"]))
 
 

@@ -30,7 +30,6 @@ from agentflow.turn.calls.tool_batch import ToolBatch
 from agentflow.turn.rules.decisions import Pause, RunTools
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.step import Step
-from agentflow.turn.run.todos import keep, restore
 
 PLANNER_PROMPT = """You plan; somebody else does the work. Read the conversation and write the plan for answering the \
 user's last message: a numbered list, one short step a line, in working order, nothing else. Plan only what the agent \
@@ -92,20 +91,21 @@ class Planner:
 
     def _request(self, prompt: str, model: Model) -> BuiltRequest:
         """The step as the agent reads it, with what this model gave of its own in it (T15)."""
-        execution, current = self._execution, History()
-        current.extend(execution.messages, model=model.name)
-        return build_request(prompt, execution.earlier, execution.step_texts, current, len(_SCHEMAS_TEXT))
+        transcript = self._execution.transcript
+        current = History(before=transcript.earlier)
+        current.extend(transcript.messages, model=model.name)
+        return build_request(prompt, transcript.earlier, transcript.step_texts, current, len(_SCHEMAS_TEXT))
 
     def _answer_calls(self, call_id: str, reply: Reply, model: Model) -> Pause | None:
         """Record a reply that calls tools: the first `ask_user` pauses the turn, all else gets an error result."""
         calls = left_open.identified(self._execution, reply.tool_calls, self._step.new_id)
         provider = {"model": model.name, **reply.provider} if reply.provider else None
         message = Message(call_id, "assistant", reply.text.strip() or None, calls, provider=provider)
-        self._execution.record(message)
+        self._execution.staging.record(message)
         batch = ToolBatch(self._execution, _plan(calls), _not_run, self._step.new_id)
         batch.stage(_plan(calls), calls, message.id)
         if batch.asked is None:
-            self._execution.remember(message, *batch.results)
+            self._execution.transcript.remember(message, *batch.results)
             return None
         checked = check_questions(batch.asked.arguments)
         questions = checked if isinstance(checked, tuple) else ()
@@ -119,10 +119,11 @@ async def take_back(step: Step, execution: Execution) -> None:
     claimed = step.claimed
     planned = await step.store.planned(claimed.key, claimed.turn, execution.number)
     if planned.todos is not None:
-        restore(execution, planned.todos.number, planned.todos.items)
+        execution.todos.restore(planned.todos.number, planned.todos.items)
     if planned.plan is not None and execution.number == claimed.execution:
         give(execution, planned.plan)
-    execution.is_planned = planned.begun or planned.plan is not None
+    if planned.begun or planned.plan is not None:
+        execution.planned()
 
 
 def _plan(calls: tuple[ToolCall, ...]) -> RunTools:
@@ -136,16 +137,16 @@ async def _not_run(prepared: Prepared) -> ToolResult:
 
 def adopt(execution: Execution, plan: str) -> None:
     """Stage the plan with its turn, give it to the step, and make its items the first todos."""
-    execution.stage(rows.PlanTurn(plan, execution.journal.turn))
+    execution.staging.add(rows.PlanTurn(plan, execution.journal.turn))
     give(execution, plan)
     todos = plan_items(plan)
     if todos:
-        keep(execution, todos, streamed=True)
+        execution.todos.keep(todos, streamed=True)
 
 
 def give(execution: Execution, plan: str) -> None:
     """Let the agent's model read the plan before the step's own messages (X4)."""
-    execution.step_texts.append(f"The plan for the current request, whose steps are your todo list:\n{plan}")
+    execution.transcript.say(f"The plan for the current request, whose steps are your todo list:\n{plan}")
 
 
 def plan_items(plan: str) -> tuple[Todo, ...]:

@@ -18,6 +18,7 @@ from agentflow.message import Message
 from agentflow.store import rows
 from agentflow.store.records import PathEntry
 from agentflow.turn.run.execution import Execution
+from agentflow.turn.run.staging import Staging
 from agentflow.turn.run.todos import open_todos
 
 
@@ -45,7 +46,7 @@ class Replacement:
 
 def tokens_now(execution: Execution, *, with_tools: bool) -> int:
     """What the next request of an execution would read: the one count that every event and read shows (X5)."""
-    return tokens_to_read(execution.report, execution.request(with_tools=with_tools).chars)
+    return tokens_to_read(execution.transcript.report, execution.request(with_tools=with_tools).chars)
 
 
 def replace_history(
@@ -58,22 +59,22 @@ def replace_history(
     limited = execution.tried.limited
     tokens_before = tokens_now(execution, with_tools=with_tools) if limited is None else limited
     execution.tried.limited = None
-    previous_head_id = execution.last_message_id
-    execution.path = None
-    execution.leave_path()
+    staging = execution.staging
+    previous_head_id = staging.position.message_id
+    staging.leave_path()
     first: list[Message] = []
     if new.summary is not None:
         first.append(Message(new_id(), "user", summary_message(new.summary)))
-        execution.record(first[0])
-    earlier = [_record(execution, each, new_id) for each in new.earlier]
-    current = [_record(execution, each, new_id) for each in new.current]
-    execution.reread([*first, *earlier], current, is_lean=new.lean)
+        staging.record(first[0])
+    earlier = [_record(staging, each, new_id) for each in new.earlier]
+    current = [_record(staging, each, new_id) for each in new.current]
+    execution.transcript.leave_for([*first, *earlier], current, is_lean=new.lean)
     restate_todos(execution)
     if held is not None:
-        branch, depth = execution.tip or (None, None)
-        execution.stage(rows.MoveLlmCall(branch, depth, held))
+        branch, depth = execution.place or (None, None)
+        staging.add(rows.MoveLlmCall(branch, depth, held))
     tokens_after = tokens_now(execution, with_tools=with_tools)
-    execution.tell(
+    staging.tell(
         events.context_replaced(
             None if new.summary is None else new.summary.strip(),
             first[0].id if first else None,
@@ -82,7 +83,7 @@ def replace_history(
                 "copied": sum(isinstance(each, PathEntry) for each in (*new.earlier, *new.current)),
                 "tokens_before": tokens_before,
                 "tokens_after": tokens_after,
-                "head_id": execution.last_message_id,
+                "head_id": staging.position.message_id,
                 "previous_head_id": previous_head_id,
             },
         )
@@ -94,20 +95,16 @@ def keep_history(execution: Execution, reason: str) -> None:
     """Close the phase that `context.limited` opened, unless that is done: the history stays as it is (X20)."""
     if execution.tried.limited is not None:
         execution.tried.limited = None
-        execution.tell(events.context_kept(reason))
+        execution.staging.tell(events.context_kept(reason))
 
 
-def _record(execution: Execution, given: PathEntry | Message, new_id: NewId) -> Message:
+def _record(staging: Staging, given: PathEntry | Message, new_id: NewId) -> Message:
     if isinstance(given, PathEntry):
-        return execution.record_copy(new_id(), given)
-    execution.record(given)
+        return staging.record_copy(new_id(), given)
+    staging.record(given)
     return given
 
 
 def restate_todos(execution: Execution) -> None:
     """Say what is still open: the model may no longer read how it wrote its list (T32)."""
-    if execution.restated_todos in execution.step_texts:
-        execution.step_texts.remove(execution.restated_todos)
-    execution.restated_todos = open_todos(execution.todos)
-    if execution.restated_todos:
-        execution.step_texts.append(execution.restated_todos)
+    execution.transcript.restate(open_todos(execution.todos.items))

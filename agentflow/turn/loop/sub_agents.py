@@ -24,10 +24,13 @@ from agentflow.store import rows
 from agentflow.text import preview
 from agentflow.tools.results import ToolResult, refused
 from agentflow.turn.rules.decisions import AskLimit, Fail, Finish, Pause
+from agentflow.turn.run import model_calls
 from agentflow.turn.run.ending import close_child
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.limit_question import ask_about_limit
+from agentflow.turn.run.staging import Position
 from agentflow.turn.run.step import Step
+from agentflow.turn.run.transcript import Transcript
 
 Run = Callable[[Step, Execution, str], Awaitable[Pause | AskLimit | Finish | Fail]]
 """`(turn, execution, id of the first model call) -> what ended the run`."""
@@ -50,7 +53,7 @@ async def delegate(
     step: Step, parent: Execution, call: ToolCall, arguments: Mapping[str, Any], run: Run
 ) -> ToolResult | Pause:
     """Hand the turn over: the sub-agent reads the user's message and, as text of this step, the parent's note."""
-    said = next((message for message in reversed(parent.messages) if message.role == "user"), None)
+    said = next((message for message in reversed(parent.transcript.messages) if message.role == "user"), None)
     note = str(arguments["message"])
     message = Message(step.new_id(), "user", note if said is None else said.content)
     return await _call(step, parent, call, str(arguments["agent"]), message, None if said is None else note, run)
@@ -70,11 +73,10 @@ async def _call(
     except AgentflowError as error:
         return refused(f"sub-agent '{name}' cannot run: {error.message}", error.code)
     if note is not None:
-        child.step_texts.append(handed_over_with(note))
+        child.transcript.say(handed_over_with(note))
     child.record(message)
-    child.remember(message)
     call_id = step.new_id()
-    child.request_call(call_id)
+    model_calls.request(child, call_id)
     await child.commit()
     return await finish_run(step, child, lambda: run(step, child, call_id))
 
@@ -95,11 +97,12 @@ def open_run(step: Step, parent: Execution, agent: LoadedAgent, number: int, *, 
     """A run of `agent` below `parent`, nothing staged. Raises `InvalidInput` for inputs it needs and nobody gave."""
     journal = parent.journal
     given = {name: value for name, value in step.claimed.inputs.items() if name in agent.config.inputs}
-    prompt = agent.render_prompt(check_inputs(agent.config.inputs, given), parent.vars, {"id": journal.session_id})
-    child = Execution(journal, agent, number, History(), parent)
-    child.prompt, child.heard, child.vars = prompt, heard, parent.vars
-    child.known_blobs = set(parent.known_blobs)  # what another run has staged may never be written
-    child.begin(asyncio.get_running_loop().time(), (), None)
+    child = Execution(
+        journal, agent, number, Transcript(agent.model.name, History()),
+        Position(journal.new_branch, None, None, root_of=number), asyncio.get_running_loop().time(),
+        parent=parent, heard=heard, blobs=parent.staging.blobs,
+    )  # fmt: skip
+    child.render_prompt(check_inputs(agent.config.inputs, given))
     parent.children.append(child)
     return child
 
@@ -107,7 +110,7 @@ def open_run(step: Step, parent: Execution, agent: LoadedAgent, number: int, *, 
 def _begin(step: Step, parent: Execution, call: ToolCall, agent: LoadedAgent, *, heard: bool) -> Execution:
     journal = parent.journal
     child = open_run(step, parent, agent, journal.new_execution(), heard=heard)
-    child.stage(
+    child.staging.add(
         rows.InsertBlob(agent.config.hash, agent.config_text),
         rows.InsertExecution(
             child.number, journal.turn, agent.config.name, agent.config.hash, ExecutionStatus.RUNNING,
@@ -160,12 +163,12 @@ async def finish_run(
 
 
 def _answered(child: Execution, limit: str | None) -> ToolResult:
-    last = child.messages[-1] if child.messages else None
+    last = child.transcript.messages[-1] if child.transcript.messages else None
     answer = text_of(last.content).strip() if last is not None and last.role == "assistant" else ""
     if not answer:
-        end_run(child, ExecutionStatus.ERROR)
+        child.ended(ExecutionStatus.ERROR)
         return _refused(child, "answered nothing", "no_answer", _said(child))
-    end_run(child, ExecutionStatus.DONE)
+    child.ended(ExecutionStatus.DONE)
     notice = "" if limit is None or child.heard else f"\n[The sub-agent reached {limit}.]"
     return ToolResult(True, answer + notice)
 
@@ -174,22 +177,15 @@ def _failed(step: Step, child: Execution, reason: str) -> ToolResult:
     """Close what the run left open; the parent reads the reason and a bounded part of what was done."""
     said = _said(child)
     shown = close_child(child, reason, step.new_id)
-    end_run(child, ExecutionStatus.ERROR)
+    child.ended(ExecutionStatus.ERROR)
     return _refused(child, f"failed: {reason}", "sub_agent_failed", [*said, *([shown] if shown else [])])
 
 
 def _said(child: Execution) -> list[str]:
-    texts = [text_of(message.content) for message in child.messages if message.role == "assistant"]
+    texts = [text_of(message.content) for message in child.transcript.messages if message.role == "assistant"]
     return [text for text in texts if text.strip()]
 
 
 def _refused(child: Execution, what: str, code: str, texts: Sequence[str]) -> ToolResult:
     said, partial = f"sub-agent '{child.agent.config.name}' {what}", preview("\n".join(texts), _PARTIAL_CHARS)
     return refused(said if not partial else f"{said}\nWhat it had said so far: {partial}", code)
-
-
-def end_run(child: Execution, status: ExecutionStatus) -> None:
-    """Stage the end of a run on its parent."""
-    child.ended(status)
-    if child.parent is not None:
-        child.parent.adopt(child)

@@ -16,11 +16,28 @@ class Spent:
     """
 
     iterations: int = 0
+    continuations: int = 0
     tool_calls: int = 0
     consecutive_errors: int = 0
     repeated: int = 0
     last_call: tuple[str, str] | None = None
     before: Usage = field(default_factory=Usage)
+
+    def called(self) -> None:
+        """Count a call of the model."""
+        self.iterations += 1
+
+    def taken_back(self) -> None:
+        """The last call of the model is made once more, so it counts once (X16)."""
+        self.iterations -= 1
+
+    def continued(self) -> None:
+        """Count a continuation of the step (T9)."""
+        self.continuations += 1
+
+    def allow_again(self, used: Usage) -> None:
+        """What was used so far counts no more (T39)."""
+        self.before = used
 
     def asked(self, call: ToolCall) -> None:
         """Count a call the model asked for; the same name and arguments in a row are repeats."""

@@ -1,4 +1,4 @@
-"""One run of an agent: step, journal → in_flight → execution holds them; ending closes it.
+"""One run of an agent: staging → journal, transcript, in_flight, todos → execution holds them; ending closes it.
 
-todos, draft_answer and limit_question are kept in it.
+model_calls and tool_calls begin and end what is in flight; draft_answer and limit_question stage what they say.
 """

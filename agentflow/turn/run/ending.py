@@ -15,6 +15,7 @@ from agentflow.message import ExecutionStatus, Message, TurnState, text_of
 from agentflow.store import rows
 from agentflow.text import compact_json
 from agentflow.turn.rules.decisions import Pause
+from agentflow.turn.run import model_calls, tool_calls
 from agentflow.turn.run.draft_answer import replace_answer, staged_answer
 from agentflow.turn.run.execution import Execution
 from agentflow.turn_table import Trigger
@@ -43,7 +44,7 @@ class Ending:
 
 def finish(execution: Execution, limit: str | None) -> Ending:
     """The last message is the answer; a reply that said nothing leaves none (T12)."""
-    answer = execution.answer
+    answer = execution.transcript.answer
     if answer is None:
         return Ending(Trigger.FINISH, ExecutionStatus.DONE, limit=limit)
     return answered(answer, limit)
@@ -63,18 +64,17 @@ def pause(execution: Execution, decision: Pause) -> Ending:
     asked = [question.as_dict() for question in decision.questions]
     asking = execution.find(decision.execution)
     expiry_secs = asking.agent.config.settings.ask_user_expiry_secs
-    if journal.head is None:
+    if execution.place is None:
         raise RuntimeError("a question needs a message that asks it")
-    asking.stage(
+    asking.staging.add(
         rows.InsertQuestion(
             asking.number, call_id, journal.turn, "pending", compact_json(asked), at,
-            at + int(expiry_secs * SECOND) if expiry_secs else None, *journal.head,
+            at + int(expiry_secs * SECOND) if expiry_secs else None, *execution.place,
         )
     )  # fmt: skip
-    asking.tell(events.ask_user(call_id, asked, asking.number))
+    asking.staging.tell(events.ask_user(call_id, asked, asking.number))
     while asking.parent is not None:
         asking.ended(ExecutionStatus.PENDING_USER_INPUT)
-        asking.parent.adopt(asking)
         asking = asking.parent
     text = plain_text(decision.questions)
     question = {"tool_call_id": call_id, "questions": asked, "text": text}
@@ -111,23 +111,23 @@ def close_child(child: Execution, reason: str, new_id: NewId) -> str | None:
 def _close(
     execution: Execution, error: AgentflowError, why: str, marker: str | None, new_id: NewId, *, always: bool
 ) -> tuple[str | None, str | None]:
-    stream, seen = execution.open_stream, ""
-    if execution.waiting_call is not None:
-        execution.call_given_up(execution.waiting_call, error)
+    in_flight, seen = execution.in_flight, ""
+    stream = in_flight.stream
+    if in_flight.waiting is not None:
+        model_calls.give_up(execution, in_flight.waiting, error)
     if stream is not None:
-        seen = execution.reply_failed(error, "errored" if isinstance(error, ModelError) else "aborted")
+        seen = model_calls.fail(execution, error, "errored" if isinstance(error, ModelError) else "aborted")
     for child in execution.children:
         if child.status is ExecutionStatus.RUNNING:
             _, shown = _close(child, error, why, marker, new_id, always=False)
             seen = shown if child.heard and shown is not None else seen
             child.ended(ExecutionStatus.ABORTED)
-            execution.adopt(child)
-    closing = close(tuple(execution.open_calls.values()), seen, why, marker=marker, always=always)
-    execution.close_calls(closing, new_id)
+    closing = close(tuple(in_flight.calls.values()), seen, why, marker=marker, always=always)
+    tool_calls.close_all(execution, closing, new_id)
     if closing.text is None:
         return None, None
     message_id = new_id() if stream is None else stream.call_id
-    execution.record(Message(message_id, "assistant", closing.text))
+    execution.staging.record(Message(message_id, "assistant", closing.text))
     return message_id, closing.text[: closing.answer_chars] or None
 
 
@@ -137,9 +137,9 @@ def stage(execution: Execution, ending: Ending, move: tuple[TurnState, TurnState
     usage, error = journal.usage, None if ending.error is None else ending.error.as_dict()
     paused = ending.trigger is Trigger.ASK
     execution.ended(ending.status)
-    execution.stage(
+    execution.staging.add(
         rows.EndStep(
-            to_state, at, execution.first_token_ms, ending.answer_id, len(ending.answer or ""), journal.step
+            to_state, at, execution.in_flight.first_token_ms, ending.answer_id, len(ending.answer or ""), journal.step
         ),
         rows.EndTurn(
             to_state, None if paused else at, compact_json(error) if error else None, ending.limit, usage.input,
@@ -148,8 +148,8 @@ def stage(execution: Execution, ending: Ending, move: tuple[TurnState, TurnState
         ),
     )  # fmt: skip
     if error is not None:
-        execution.tell(events.error(error))
-    execution.tell(
+        execution.staging.tell(events.error(error))
+    execution.staging.tell(
         events.plain(events.STEP_COMPLETED, {"order": journal.step, "state": to_state}),
         events.plain(events.TURN_PAUSED, {}) if paused else events.turn_completed(to_state, usage, error),
         events.done(journal.turn_id, ending.answer, to_state, journal.step, limit=ending.limit, failure=error),

@@ -1,4 +1,4 @@
-"""A model call in flight: what it has shown so far, and for how long it runs."""
+"""What an execution has begun and not ended: a model call, and tool calls (T24)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from agentflow.conversation.repair import OpenCall
+from agentflow.errors import ModelError
 from agentflow.models.assembly import Assembler
 
 
@@ -26,6 +28,51 @@ class OpenStream:
 
     def milliseconds(self) -> int:
         return milliseconds_since(self.started)
+
+
+class InFlight:
+    """The open calls of one execution that began at `started`.
+
+    `waiting` is the model call that is recorded as requested and has not gone out yet, `stream` the one that has.
+    `calls` are the tool calls without a result, by id. `first_token_ms` is that of the execution's first reply.
+    """
+
+    def __init__(self, started: float) -> None:
+        self.started = started
+        self.waiting: str | None = None
+        self.stream: OpenStream | None = None
+        self.calls: dict[str, OpenCall] = {}
+        self.first_token_ms: int | None = None
+
+    def wait(self, call_id: str | None) -> None:
+        self.waiting = call_id
+
+    def go_out(self, stream: OpenStream) -> None:
+        self.stream, self.waiting = stream, None
+
+    def take_back(self, error: ModelError) -> bool:
+        """A call that was refused as too long, before it showed anything, may run once more (X16): its stream closes,
+        its row stays. False for any other failure.
+        """
+        stream = self.stream
+        if stream is None or stream.assembler.text or stream.assembler.reasoning or error.kind != "context_overflow":
+            return False
+        self.stream, self.waiting = None, stream.call_id
+        return True
+
+    def close_stream(self) -> OpenStream:
+        stream, self.stream = self.stream, None
+        if stream is None:
+            raise RuntimeError("no model call is open")
+        if self.first_token_ms is None and stream.first_token_ms is not None:
+            self.first_token_ms = int((stream.started - self.started) * 1000) + stream.first_token_ms
+        return stream
+
+    def open_call(self, call: OpenCall) -> None:
+        self.calls[call.id] = call
+
+    def close_call(self, call_id: str) -> OpenCall:
+        return self.calls.pop(call_id)
 
 
 def milliseconds_since(started: float) -> int:

@@ -10,6 +10,7 @@ from agentflow.message import Message, ToolCall, Usage
 from agentflow.store.records import Claimed
 from agentflow.text import compact_json
 from agentflow.turn.rules.decisions import Pause
+from agentflow.turn.run import tool_calls
 from agentflow.turn.run.execution import Execution
 
 _HEADER, _GO_ON, _STOP = "Limit", "Go on", "Stop here"
@@ -25,8 +26,8 @@ def ask_about_limit(execution: Execution, limit: str, settings: Settings, new_id
     )
     call = ToolCall(f"{_PREFIX}{limit}:{new_id()}", ASK_USER, compact_json({"questions": [question.as_dict()]}))
     message = Message(new_id(), "assistant", None, (call,))
-    execution.record(message)
-    execution.call_requested(call, message.id, started=False)
+    execution.staging.record(message)
+    tool_calls.request(execution, call, message.id, started=False)
     return Pause(call.id, (question,), execution.number)
 
 

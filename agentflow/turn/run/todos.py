@@ -14,37 +14,43 @@ from agentflow.store import rows
 from agentflow.text import compact_json
 from agentflow.tools.results import ToolResult, refused, success
 from agentflow.tools.todo_items import Todo, check_todos
-from agentflow.turn.run.execution import Execution
+from agentflow.turn.run.staging import Staging
 
 _OPEN = ("in_progress", "pending")
 
 
-def write_todos(execution: Execution, arguments: Mapping[str, Any], *, streamed: bool) -> ToolResult:
-    """Perform a call of `write_todos`; `streamed`: the list is the main agent's, which clients see (T32)."""
-    todos = check_todos(arguments)
-    if isinstance(todos, str):
-        return refused(todos, "invalid_arguments")
-    keep(execution, todos, streamed=streamed)
-    still_open = sum(todo.status in _OPEN for todo in todos)
-    return success(f"The list is kept; open are {still_open} of {len(todos)}.")
+class TodoList:
+    """The newest version of the list of execution `execution`."""
 
+    def __init__(self, staging: Staging, turn: int, execution: int) -> None:
+        self.items: tuple[Todo, ...] = ()
+        self._version = 0
+        self._staging = staging
+        self._turn = turn
+        self._execution = execution
 
-def keep(execution: Execution, todos: Sequence[Todo], *, streamed: bool) -> None:
-    """Stage a new version of the list, and the event that tells of it."""
-    execution.todos = tuple(todos)
-    execution.todo_version += 1
-    items = [todo.as_dict() for todo in todos]
-    execution.stage(
-        rows.InsertTodoList(execution.journal.turn, execution.number, execution.todo_version, compact_json(items))
-    )
-    if streamed:
-        execution.tell(events.todo(items, execution.number, execution.todo_version))
+    def write(self, arguments: Mapping[str, Any], *, streamed: bool) -> ToolResult:
+        """Perform a call of `write_todos`; `streamed`: the list is the main agent's, which clients see (T32)."""
+        todos = check_todos(arguments)
+        if isinstance(todos, str):
+            return refused(todos, "invalid_arguments")
+        self.keep(todos, streamed=streamed)
+        still_open = sum(todo.status in _OPEN for todo in todos)
+        return success(f"The list is kept; open are {still_open} of {len(todos)}.")
 
+    def keep(self, todos: Sequence[Todo], *, streamed: bool) -> None:
+        """Stage a new version of the list, and the event that tells of it."""
+        self.items = tuple(todos)
+        self._version += 1
+        items = [todo.as_dict() for todo in todos]
+        self._staging.add(rows.InsertTodoList(self._turn, self._execution, self._version, compact_json(items)))
+        if streamed:
+            self._staging.tell(events.todo(items, self._execution, self._version))
 
-def restore(execution: Execution, version: int, items: Sequence[Mapping[str, Any]]) -> None:
-    """Have the list of the step before back (T32): `items` as they were stored."""
-    execution.todo_version = version
-    execution.todos = tuple(Todo(item["content"], item["status"]) for item in items)
+    def restore(self, version: int, items: Sequence[Mapping[str, Any]]) -> None:
+        """Have the list of the step before back (T32): `items` as they were stored."""
+        self._version = version
+        self.items = tuple(Todo(item["content"], item["status"]) for item in items)
 
 
 def open_todos(todos: Sequence[Todo]) -> str:

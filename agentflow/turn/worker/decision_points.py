@@ -12,7 +12,6 @@ from typing import Any
 
 from agentflow import clock, events
 from agentflow.agents.worker import DECISION_SECS, Worker
-from agentflow.conversation.history import History, lean
 from agentflow.conversation.state import next_version
 from agentflow.errors import InvalidInput, WorkerFailed
 from agentflow.message import Message
@@ -44,25 +43,26 @@ class DecisionPoints:
         """Read the path, and the state and configuration in force on it (C6)."""
         journal = self._execution.journal
         await self._read_path()
-        versions = await self._step.store.versions(journal.session_key, journal.head)
+        versions = await self._step.store.versions(journal.session_key, self._execution.place)
         self.state, self._last_version = versions.state, versions.last
-        self._execution.riding = self._stage_versions
-        self._execution.carry_over = self._carry_over
+        self._execution.staging.before_take(self._stage_versions)
+        self._execution.kept_by(self._carry_over)
         if versions.agent:
             self._configure(versions.agent)
 
     async def _read_path(self) -> list[PathEntry]:
         journal = self._execution.journal
-        entries = await self._step.store.path(journal.session_key, journal.head, lean_before=None)
+        entries = await self._step.store.path(journal.session_key, self._execution.place, lean_before=None)
         self._follow([entry.message for entry in entries])
         return entries
 
     def _follow(self, path: list[Message]) -> None:
-        self.path = self._execution.path = path
+        self.path = path
+        self._execution.staging.follow(path)
 
     async def view(self) -> list[dict[str, Any]]:
         """The path in wire shape."""
-        if self._execution.path is None:  # room was made: the path is another one
+        if self._execution.staging.path is None:  # room was made: the path is another one
             await self._execution.commit()
             await self._read_path()
         return [message.as_dict() for message in self.path]
@@ -102,7 +102,7 @@ class DecisionPoints:
         return response
 
     def _open(self) -> list[Any]:
-        return list(self._execution.open_calls.values())
+        return list(self._execution.in_flight.calls.values())
 
     # -- state and configuration -------------------------------------------------------------------------------------
 
@@ -120,12 +120,11 @@ class DecisionPoints:
     def _configure(self, changes: Mapping[str, Any]) -> None:
         execution, claimed = self._execution, self._step.claimed
         try:
-            execution.agent = execution.agent.changed(changes)
+            execution.change_agent(execution.agent.changed(changes))
         except InvalidInput as refused:
             raise WorkerFailed(f"The worker's configuration cannot be used: {refused.message}") from None
         self._changes.update(changes)
-        session = {"id": execution.journal.session_id}
-        execution.prompt = execution.agent.render_prompt(claimed.inputs, execution.vars, session)
+        execution.render_prompt(claimed.inputs)
 
     def _carry_over(self) -> None:
         """Write what is in force again, at the head of another branch (X18)."""
@@ -138,13 +137,13 @@ class DecisionPoints:
         execution, journal = self._execution, self._execution.journal
         for kind, value in unwritten:
             self._last_version += 1
-            place = journal.head or (None, None)
-            execution.stage(
+            place = execution.place or (None, None)
+            execution.staging.add(
                 rows.InsertStateVersion(self._last_version, kind, compact_json(value), journal.turn, *place)
             )
             if kind == STATE:
-                told = {"version": self._last_version, "head_id": execution.last_message_id}
-                execution.tell(events.plain(events.STATE_UPDATED, told))
+                told = {"version": self._last_version, "head_id": execution.staging.position.message_id}
+                execution.staging.tell(events.plain(events.STATE_UPDATED, told))
 
     # -- another path ------------------------------------------------------------------------------------------------
 
@@ -161,8 +160,8 @@ class DecisionPoints:
             )  # fmt: skip
         except InvalidInput as refused:
             raise WorkerFailed(f"The worker's messages cannot be recorded: {refused.message}") from None
-        journal.moved(merged)
-        execution.last_message_id = merged.head_id
+        journal.merged(merged)
+        execution.staging.position.move(merged.head, merged.head_id, forks=merged.forks)
         await self._read_again()
         return merged.written
 
@@ -172,6 +171,4 @@ class DecisionPoints:
         path = self.path.copy()
         first = next((index for index, entry in enumerate(entries) if entry.turn == journal.turn), len(path))
         is_lean = execution.agent.config.settings.lean_history
-        execution.earlier, execution.current, execution.messages = History(), History(), []
-        execution.earlier.extend(lean(path[:first]) if is_lean else path[:first])
-        execution.remember(*path[first:])
+        execution.transcript.reread(path[:first], path[first:], is_lean=is_lean)

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from agentflow import events
 from agentflow.conversation import wire
 from agentflow.conversation.history import UnpairedHistory, exchanges
 from agentflow.errors import InvalidInput, WorkerFailed
-from agentflow.message import Message, ToolCallStatus
-from agentflow.store import rows
+from agentflow.message import Message
 from agentflow.store.records import PathEntry
 from agentflow.turn.loop.making_room import Held, Room, Written
 from agentflow.turn.loop.replace_history import Replacement, keep_history, replace_history
 from agentflow.turn.rules.decisions import CallModel, Fail, Finish
+from agentflow.turn.run import tool_calls
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.step import Step
 from agentflow.turn.worker.decision_points import DecisionPoints
@@ -138,7 +137,7 @@ async def replace_by_worker(step: Step, execution: Execution, action: Action, he
     await execution.commit()
     summary = action.get("summary")
     given = await _entries(step, execution, action.get("messages") or [])
-    _void_open_calls(execution)
+    tool_calls.void_all(execution)
     first = next((index for index, each in enumerate(given) if _is_of_turn(each, execution)), len(given))
     lean = execution.agent.config.settings.lean_history and not step.claimed.resumed
     new = Replacement(summary or None, given[:first], given[first:], lean)
@@ -177,10 +176,3 @@ def _message(given: PathEntry | Message) -> Message:
 
 def _is_of_turn(given: PathEntry | Message, execution: Execution) -> bool:
     return not isinstance(given, PathEntry) or given.turn == execution.journal.turn
-
-
-def _void_open_calls(execution: Execution) -> None:
-    left, execution.open_calls = dict(execution.open_calls), {}
-    for call in left.values():
-        execution.stage(rows.VoidToolCall(ToolCallStatus.VOIDED, execution.number, call.id, call.status))
-        execution.tell(events.plain(events.CALL_VOIDED, {"id": call.id, "name": call.name}))

@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from agentflow import events
 from agentflow.agents.loaded_agent import LoadedAgent
 from agentflow.agents.worker import Worker
 from agentflow.conversation.history import BuiltRequest, Exchange, checked_wire, wire_chars
 from agentflow.conversation.repair import ASK_USER
 from agentflow.errors import InvalidInput, WorkerFailed
-from agentflow.message import Message, ToolCall, ToolCallStatus
+from agentflow.message import Message, ToolCall
 from agentflow.models.assembly import Reply
 from agentflow.store import rows
 from agentflow.text import compact_json
@@ -25,6 +24,7 @@ from agentflow.tools.results import ToolResult, refused
 from agentflow.turn.loop.loop import Ended, Loop, Next
 from agentflow.turn.rules.decisions import CallModel, Fail, Finish, NextMove, Pause, RunTools, after_reply
 from agentflow.turn.rules.limits import reached
+from agentflow.turn.run import model_calls, tool_calls
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.step import Step
 from agentflow.turn.worker.actions import CALLS, RESULTS, proposed_by, replaces, result_of, with_input
@@ -151,7 +151,8 @@ class WorkerLoop(Loop):
             if name not in self._agent.models:
                 raise WorkerFailed(f"The worker's llm.call names {name!r}, which is no interface of the agent.")
             self._lent = self._lent or self._agent
-            self._execution.agent = replace(self._lent, models={**self._lent.models, "main": self._lent.models[name]})
+            models = {**self._lent.models, "main": self._lent.models[name]}
+            self._execution.change_agent(replace(self._lent, models=models))
 
     def _call(self, action: Action) -> ToolCall:
         name = ASK_USER if action["type"] == ASK_USER else str(action.get("name") or "")
@@ -168,12 +169,12 @@ class WorkerLoop(Loop):
             if self._calls:
                 calls, self._calls = tuple(self._calls), []
                 message = Message(self._step.new_id(), "assistant", None, calls)
-                self._execution.record(message)
+                self._execution.staging.record(message)
                 plan = self._plan(calls)
                 following, call_id = await self._run_tools(plan, message, calls, None)
             elif isinstance(following, CallModel):
                 call_id = self._step.new_id()
-                self._execution.request_call(call_id)
+                model_calls.request(self._execution, call_id)
                 await self._execution.commit()
             if isinstance(following, CallModel):
                 following = await self._iterate(call_id, following.limit)
@@ -228,7 +229,8 @@ class WorkerLoop(Loop):
         self, call_id: str, reply: Reply, message: Message | None, plan: NextMove
     ) -> tuple[Message | None, NextMove]:
         if self._lent is not None:
-            self._execution.agent, self._lent = self._lent, None
+            self._execution.change_agent(self._lent)
+            self._lent = None
         usage = reply.usage.as_dict() if reply.usage else None
         trigger = {
             "type": "llm.finished", "id": call_id, "purpose": "main",
@@ -243,7 +245,7 @@ class WorkerLoop(Loop):
             return message, plan
         recorded = await self._reply(call_id, message, response)
         if message is not None and recorded != message:
-            self._execution.stage(rows.KeepReply(compact_json(message.as_dict()), call_id))
+            self._execution.staging.add(rows.KeepReply(compact_json(message.as_dict()), call_id))
         return self._acted(call_id, recorded, response.actions)
 
     async def _reply(self, call_id: str, message: Message | None, response: Response) -> Message | None:
@@ -343,7 +345,8 @@ class WorkerLoop(Loop):
         """`tool.finished`: what is recorded of a result, and what follows once no other call is open."""
         call = prepared.call
         told = {"role": "tool", "tool_call_id": call.id, "name": call.name, "content": result.text}
-        open_calls = [each for each in self._execution.open_calls.values() if each.id not in (call.id, *self._told)]
+        in_flight = self._execution.in_flight.calls.values()
+        open_calls = [each for each in in_flight if each.id not in (call.id, *self._told)]
         is_last = not any(each.name != ASK_USER for each in open_calls)
         ends = call.name in self._agent.enders and result.ok
         actions: list[Action] = [{"type": "done" if ends else "llm.call"}] if is_last and not open_calls else []
@@ -380,20 +383,17 @@ class WorkerLoop(Loop):
 
     async def _view(self) -> list[dict[str, Any]]:
         """The path, and the results that are decided and not recorded yet."""
-        open_calls = self._execution.open_calls
+        open_calls = self._execution.in_flight.calls
         return [*(await self._points.view()), *(told for id_, told in self._told.items() if id_ in open_calls)]
 
     async def _leave(self, moved: PathMoved) -> tuple[Next, str]:
         """Merge the view that left the path; calls it left behind are voided (C20)."""
         execution, call_id = self._execution, self._step.new_id()
-        left, execution.open_calls = dict(execution.open_calls), {}
-        for call in left.values():
-            execution.stage(rows.VoidToolCall(ToolCallStatus.VOIDED, execution.number, call.id, call.status))
-            execution.tell(events.plain(events.CALL_VOIDED, {"id": call.id, "name": call.name}))
+        tool_calls.void_all(execution)
         await self._points.merge(moved.response.messages or ())
         await self._replace(moved.response.actions)
         following = self._next(moved.response.actions)
         if isinstance(following, CallModel):
-            execution.request_call(call_id)
+            model_calls.request(execution, call_id)
             await execution.commit()
         return following, call_id
