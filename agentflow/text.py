@@ -6,7 +6,10 @@ import json
 import re
 from typing import Any
 
+MAX_JSON_DEPTH = 64
+
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]', re.DOTALL)  # texts are passed over whole
 
 
 def sanitise(text: str) -> str:
@@ -76,3 +79,24 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 def compact_json(value: Any) -> str:
     """Compact JSON text as every JSON column holds it."""
     return _encode(value)
+
+
+def read_json(text: str | bytes) -> Any:
+    """The value of a JSON text from outside. Raises `ValueError`, for more than `MAX_JSON_DEPTH` levels too (Z3)."""
+    written = text if isinstance(text, str) else text.decode("utf-8-sig")
+    if written.count("[") + written.count("{") > MAX_JSON_DEPTH and _depth(written) > MAX_JSON_DEPTH:
+        raise ValueError(f"it is nested more than {MAX_JSON_DEPTH} levels deep")
+    return json.loads(written)
+
+
+def _depth(text: str) -> int:
+    """How deep the brackets of a JSON text go, known without following them."""
+    deepest = depth = 0
+    for found in _BRACKETS.finditer(text):
+        sign = found[0]
+        if sign in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif sign in "]}":
+            depth -= 1
+    return deepest

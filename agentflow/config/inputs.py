@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from agentflow.config.document.problems import did_you_mean, is_secret
 from agentflow.config.keys.input_types import misfit
 from agentflow.errors import InvalidInput
-from agentflow.text import preview
+from agentflow.text import preview, read_json
 
 if TYPE_CHECKING:
     from agentflow.config.keys.agent import InputSpec
@@ -59,7 +58,7 @@ def _converted(spec: InputSpec | None, text: str) -> tuple[Any, str | None]:
     if spec is None or spec.type == "string":
         return text, None
     try:
-        value = json.loads(text)
+        value = read_json(text)
     except ValueError:
         value = None
     return value, misfit(spec.type, spec.enum, value)

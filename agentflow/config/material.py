@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from agentflow.config.document import yamlfile
+from agentflow.config.project import project_root
 from agentflow.errors import InvalidConfig
 from agentflow.text import sanitise
 
@@ -121,14 +122,22 @@ def _parsed(text: str, file: str) -> tuple[str, str, str]:
 
 
 def _read(config: AgentConfig, key: tuple[str | int, ...], file: str) -> str:
+    """A regular file of the project, links resolved, read with a limit; never a device or a pipe (Z2)."""
     path = config.folder / file
     try:
-        if path.stat().st_size > MAX_BYTES:
+        found = path.resolve(strict=True)
+        if not any(found.is_relative_to(root) for root in (project_root(config.path), config.folder.resolve())):
+            raise config.invalid(key, f"{file} lies outside of the project; copy it into the project's folder")
+        if not found.is_file():
+            raise config.invalid(key, f"{file} is not a regular file")
+        with found.open("rb") as stream:
+            content = stream.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
             raise config.invalid(key, f"{file} has more than {MAX_BYTES} bytes")
-        return sanitise(path.read_text("utf-8-sig"))
+        return sanitise(content.decode("utf-8-sig").replace("\r\n", "\n"))
     except FileNotFoundError:
         raise config.invalid(key, f"there is no file {path}") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, RuntimeError) as error:  # RuntimeError: a link that leads to itself
         raise config.invalid(key, f"{file} cannot be read: {error}") from error
 
 

@@ -17,9 +17,9 @@ Path = tuple[str | int, ...]
 MASK = "***"
 _SECRET_KEY = re.compile(r"(^|[_-])(api[_-]?key|secret|token|password|authorization)$", re.IGNORECASE)
 _SECRET_IN_TEXT = re.compile(
-    r"(?P<key>[\w-]*(?:api[_-]?key|secret|token|password|authorization)[\"']?\s*:)(?P<value>\s*\S.*)", re.IGNORECASE
+    r"((?:api[_-]?key|secret|token|password|authorization)[\"']?[ \t]{0,9}:)[ \t]*\S.*", re.IGNORECASE
 )
-_URL_PASSWORD = re.compile(r"(?<=://)([^\s:/@]*):[^\s@]+@")
+_WORDS = re.compile(r"\S+")
 _WIDEST = 140
 
 
@@ -71,8 +71,19 @@ def is_secret(key: object) -> bool:
 
 def mask_line(line: str) -> str:
     """A line of a file that could not be parsed, without what may be a secret in it."""
-    masked = _SECRET_IN_TEXT.sub(rf"\g<key> {MASK}", line)
-    return _URL_PASSWORD.sub(rf"\1:{MASK}@", masked)
+    return mask_urls(_SECRET_IN_TEXT.sub(rf"\1 {MASK}", line))
+
+
+def mask_urls(text: str) -> str:
+    """A text whose URLs do not say the password in them, as it is written or broken: one look at each word (Z3, Z4)."""
+    return _WORDS.sub(_without_password, text) if "://" in text else text
+
+
+def _without_password(word: re.Match[str]) -> str:
+    scheme, separator, rest = word[0].partition("://")
+    user, at, host = rest.rpartition("@")
+    name, colon, _ = user.partition(":")
+    return f"{scheme}{separator}{name}:{MASK}@{host}" if at and colon else word[0]
 
 
 def mask_spans(line: str, column: int, spans: Iterable[tuple[int, int]]) -> tuple[str, int]:
@@ -83,7 +94,7 @@ def mask_spans(line: str, column: int, spans: Iterable[tuple[int, int]]) -> tupl
             column += len(MASK) - (end - start)
         elif column > start:
             column = start
-    return _URL_PASSWORD.sub(rf"\1:{MASK}@", line), column
+    return mask_urls(line), column
 
 
 def window(line: str, column: int) -> tuple[str, int]:

@@ -79,11 +79,14 @@ class _Loader(yaml.SafeLoader):
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 -- the library's attribute, emptied of YAML 1.1
 
     depth = 0
+    count = 0
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise yaml.MarkedYAMLError(problem=_TOO_DEEP, problem_mark=self.peek_event().start_mark)  # type: ignore[no-untyped-call]  # stubs leave it out
+        self.count += 1
+        if self.depth > MAX_DEPTH or self.count > 2 * MAX_VALUES:  # a key is a node too
+            problem = _TOO_DEEP if self.depth > MAX_DEPTH else _TOO_MANY
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=self.peek_event().start_mark)  # type: ignore[no-untyped-call]  # stubs leave it out
         node = super().compose_node(parent, index)
         self.depth -= 1
         return node

@@ -13,6 +13,7 @@ from agentflow.config.document.problems import did_you_mean
 if TYPE_CHECKING:
     from jinja2 import Template
     from jinja2.nodes import Node
+    from jinja2.runtime import Context
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 VARIABLES = ("inputs", "vars", "session", "today")
@@ -43,6 +44,8 @@ def template_complaints(text: str, inputs: Collection[str] | None) -> list[tuple
         _template(text)
     except TemplateSyntaxError as error:
         return [(error.lineno, f"template error: {error.message}")]
+    except RecursionError:
+        return [(1, "template error: it is nested too deeply")]
     found = [*_unknown_variables(tree), *(_unknown_inputs(tree, inputs) if inputs is not None else ())]
     outside = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
     found += [(node.lineno, "template error: a template cannot load other files") for node in tree.find_all(outside)]
@@ -64,7 +67,10 @@ def render(text: str, variables: Mapping[str, Any]) -> str:
 def _unknown_variables(tree: Any) -> list[tuple[int, str]]:
     from jinja2 import meta, nodes
 
-    unknown = meta.find_undeclared_variables(tree) - {*VARIABLES, *_environment().globals}
+    tracker = meta.TrackingCodeGenerator(_environment())
+    tracker.optimizer = None  # as in `_environment`: looking at a template computes nothing
+    tracker.visit(tree)
+    unknown = tracker.undeclared_identifiers - {*VARIABLES, *_environment().globals}
     return [
         (node.lineno, f"template variable {node.name!r} does not exist{_variable_hint(node.name)}")
         for node in tree.find_all(nodes.Name)
@@ -102,12 +108,15 @@ def _input_name(node: Node) -> str | None:
 
 @cache
 def _environment() -> ImmutableSandboxedEnvironment:
-    from jinja2 import StrictUndefined
+    from jinja2 import StrictUndefined, pass_context
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+    # Nothing is computed while a template is compiled: `9 ** (9 ** 9)` would never end (Z3). A constant is kept
+    # from being finalized early by a finalizer that asks for the context.
     environment = ImmutableSandboxedEnvironment(
-        undefined=StrictUndefined, keep_trailing_newline=True, finalize=_nothing_for_none, autoescape=False
-    )
+        undefined=StrictUndefined, keep_trailing_newline=True, finalize=pass_context(_nothing_for_none),
+        autoescape=False, optimized=False,
+    )  # fmt: skip
     for name in _RANDOM_GLOBALS:
         del environment.globals[name]
     for name in _RANDOM_FILTERS:
@@ -115,7 +124,7 @@ def _environment() -> ImmutableSandboxedEnvironment:
     return environment
 
 
-def _nothing_for_none(value: Any) -> Any:
+def _nothing_for_none(_: Context, value: Any) -> Any:
     return "" if value is None else value
 
 
