@@ -22,6 +22,7 @@ from agentflow.clock import NewId
 from agentflow.config.inputs import parse_assignments
 from agentflow.config.last_good import AgentFiles
 from agentflow.conversation.answers import Answers
+from agentflow.conversation.awaited import QUESTIONS
 from agentflow.conversation.inbox import HeadMove, Input, parse_input
 from agentflow.errors import AgentNotFound, InvalidConfig, InvalidInput, NoPendingQuestion, SessionNotFound
 from agentflow.events import Event
@@ -194,11 +195,11 @@ class Runtime:
             raise InvalidInput("Give an answer, either answers or text.", detail={"field": "answers"})
         if tool_call_id is None:
             pending = (await self._reader.record(session_id)).pending
-            if pending is None:
+            if pending is None or pending.awaited.kind != QUESTIONS:
                 raise NoPendingQuestion(
                     f"Session {session_id!r} waits for no answer.", detail={"session_id": session_id}
                 )
-            tool_call_id = pending.call_id
+            tool_call_id = pending.awaited.call_id
         said = answers if text is None else text
         given = {"type": "ask_user.answer", "tool_call_id": tool_call_id, "answers": said}
         return await self.submit(session_id, given | ({"turn_id": turn_id} if turn_id else {}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agentflow import clock
 from agentflow.agents.loaded_agent import LoadedAgent
 from agentflow.config.inputs import check_inputs
 from agentflow.context.forecast import Compaction, forecast
@@ -30,7 +31,7 @@ async def explain(
         versions = await store.versions(record.key, record.head)
         agent = agent.changed(versions.agent) if versions.agent else agent
         path = [entry.message for entry in await store.path(record.key, record.head, lean_before=None)]
-        paused = record.pending is not None
+        paused = record.pending is not None and not record.pending.is_over(clock.instant())
     variables = _AsWritten() if "step_start" in agent.hooks else {}
     prompt = agent.render_prompt(check_inputs(agent.config.inputs, inputs), variables, {"id": session_id})
     history = _history(path, is_lean=agent.config.settings.lean_history and not paused)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from agentflow import clock, events
-from agentflow.conversation.questions import plain_text
+from agentflow.conversation.awaited import status_of
 from agentflow.errors import InvalidInput, SessionNotFound, TurnNotFound
 from agentflow.events import Event
 from agentflow.live.event_feed import Feeds
@@ -15,7 +15,7 @@ from agentflow.message import TurnState, Usage
 from agentflow.reading.trace import turn_trace
 from agentflow.result import TurnResult
 from agentflow.store.protocol import Store
-from agentflow.store.records import PendingQuestion, SessionRecord, StepRecord
+from agentflow.store.records import PendingPause, SessionRecord, StepRecord
 
 POLL_SECS = 0.25
 _PAGE = 500
@@ -46,7 +46,7 @@ class SessionReader:
             {
                 **_status(record),
                 "name": record.name,
-                "outcome": record.outcome,
+                "outcome": _outcome(record),
                 "created_at": clock.rfc3339(record.created_at),
                 "updated_at": clock.rfc3339(record.updated_at),
                 "turns": record.turns,
@@ -63,7 +63,7 @@ class SessionReader:
             **_status(record),
             "todos": await self._todos(record),
             "name": record.name,
-            "outcome": record.outcome,
+            "outcome": _outcome(record),
             "environment": record.environment,
             "created_at": clock.rfc3339(record.created_at),
             "updated_at": clock.rfc3339(record.updated_at),
@@ -86,7 +86,7 @@ class SessionReader:
             which = "no turn yet" if turn is None else f"no turn {turn}; its turns are 1 to {record.turns}"
             raise TurnNotFound(f"Session {session_id!r} has {which}.", detail={"session_id": session_id, "turn": turn})
         alive = rows.turn["id"] != record.running_turn or is_running(record)
-        return {"session_id": session_id, **turn_trace(rows, alive=alive)}
+        return {"session_id": session_id, **turn_trace(rows, clock.instant(), alive=alive)}
 
     async def tree(self, session_id: str) -> dict[str, Any]:
         tree = await self._store.tree((await self.record(session_id)).key)
@@ -111,8 +111,8 @@ class SessionReader:
         if step is None:
             return None
         if step.turn_state in _ENDED:
-            return _result(session_id, step, step.turn_state, record.pending)
-        return _result(session_id, step, TurnState.ABORTED, None) if _is_dead(record, step) else None
+            return _result(session_id, step, step.turn_state)
+        return _result(session_id, step, TurnState.ABORTED) if _is_dead(record, step) else None
 
     async def events(
         self, session_id: str, after_seq: int, turn_id: str | None, *, follow: bool
@@ -246,7 +246,7 @@ def _is_dead(record: SessionRecord, step: StepRecord) -> bool:
 
 def _status(record: SessionRecord) -> dict[str, Any]:
     """A dead turn is shown as aborted (T29), a paused one as what it asks (T21)."""
-    pending = open_question(record)
+    pending = open_pause(record)
     status = "idle" if pending is None else str(TurnState.PAUSED_ASK_USER)
     if record.running_turn is not None:
         status = "running" if is_running(record) else "aborted"
@@ -255,27 +255,36 @@ def _status(record: SessionRecord) -> dict[str, Any]:
         "agent_id": record.agent,
         "status": status,
         "turn_id": record.running_turn if pending is None else pending.turn_id,
-        "pending": pending is not None,
-        "question": None if pending is None else plain_text(pending.questions),
-        "questions": None if pending is None else [question.as_dict() for question in pending.questions],
-        "tool_call_id": None if pending is None else pending.call_id,
+        **status_of(None if pending is None else pending.awaited),
         "queued": record.queued,
     }
 
 
-def open_question(record: SessionRecord) -> PendingQuestion | None:
+def open_pause(record: SessionRecord) -> PendingPause | None:
     """What the active path waits for, unless its time is over (T21)."""
     pending = record.pending
     if pending is None or record.running_turn is not None:
         return None
-    return None if pending.expires_at is not None and pending.expires_at <= clock.instant() else pending
+    return None if pending.is_over(clock.instant()) else pending
+
+
+def _outcome(record: SessionRecord) -> str | None:
+    """How the session's last turn ended; one whose time to wait is over is aborted, as its next request finds it."""
+    if record.outcome != TurnState.PAUSED_ASK_USER or record.pending is None:
+        return record.outcome
+    return str(TurnState.ABORTED) if record.pending.is_over(clock.instant()) else record.outcome
+
+
+def _over(step: StepRecord) -> PendingPause | None:
+    """What the step's turn waited for, once the time is over."""
+    return step.pause if step.pause is not None and step.pause.is_over(clock.instant()) else None
 
 
 def _step(step: StepRecord) -> dict[str, Any]:
     return {
         "order": step.number,
         "turn_id": step.turn_id,
-        "state": step.state,
+        "state": step.state if _over(step) is None else str(TurnState.ABORTED),
         "opened_at": clock.rfc3339(step.opened_at),
         "completed_at": None if step.completed_at is None else clock.rfc3339(step.completed_at),
         "first_token_ms": step.first_token_ms,
@@ -293,24 +302,22 @@ def _totals(steps: list[StepRecord]) -> dict[str, Any]:
     return {**usage.as_dict(), "cost": None if usage.cost is None else str(usage.cost), "turns": len(by_turn)}
 
 
-def _result(session_id: str, step: StepRecord, state: str, pending: PendingQuestion | None) -> TurnResult:
-    question = None
-    if state == TurnState.PAUSED_ASK_USER and pending is not None and pending.turn_id == step.turn_id:
-        question = {
-            "tool_call_id": pending.call_id,
-            "questions": [asked.as_dict() for asked in pending.questions],
-            "text": plain_text(pending.questions),
-        }
+def _result(session_id: str, step: StepRecord, state: str) -> TurnResult:
+    error, over = step.error, _over(step)
+    if over is not None:
+        state, error = TurnState.ABORTED, over.awaited.expired().as_dict()
+    waits = step.pause.awaited if step.pause is not None and over is None else None
     return TurnResult(
         session_id,
         step.turn_id,
         step.number,
-        state,
+        str(state),
         step.answer,
         step.usage,
-        question,
+        None if waits is None else waits.question(),
         limit=step.limit,
-        error=step.error,
+        error=error,
         message_id=step.answer_id,
-        pending_kind=None if question is None else "questions",
+        pending_kind=None if waits is None else waits.kind,
+        calls=() if waits is None else waits.call_dicts(),
     )

@@ -12,6 +12,7 @@ from typing import Any
 from agentflow import events
 from agentflow.clock import Instant, rfc3339
 from agentflow.context.summary import summary_of
+from agentflow.conversation.awaited import Awaited
 from agentflow.conversation.repair import ABORTED_BY_USER
 from agentflow.message import ToolCallStatus, TurnState, text_of
 from agentflow.store.records import Record, TurnRows
@@ -28,17 +29,21 @@ _TOLD_BY_THEIR_EVENT = frozenset(
 _TOOL_STATUS = {ToolCallStatus.PLANNED: "planned", ToolCallStatus.STARTED: "running", ToolCallStatus.CLOSED: "closed"}
 
 
-def turn_trace(rows: TurnRows, *, alive: bool) -> dict[str, Any]:
+def turn_trace(rows: TurnRows, at: Instant, *, alive: bool) -> dict[str, Any]:
     """A turn as JSON: its sums, its plan and todos, and under `steps` what happened, in order.
 
     Each node of a step has its `kind`: `model_call` with its `tools`, `tool_call`, `question`, `todos`, `hook`, or
     `event`.
     The run of a sub-agent stands as `execution` in the tool call that started it. `alive` is false for a turn whose
-    process is gone.
+    process is gone; one whose question nobody answered in time is aborted from that moment on (T21).
     """
-    turn = rows.turn
+    turn, error = rows.turn, _loaded(rows.turn["error"])
     state = turn["state"] if alive or turn["state"] != TurnState.RUNNING else TurnState.ABORTED
-    steps = _Waterfall(rows).steps()
+    steps = _Waterfall(rows, at).steps()
+    over = next((each for each in rows.questions if _state_of(each, at) != each["state"]), None)
+    if over is not None:
+        state, error = TurnState.ABORTED, Awaited(over["kind"], over["call_id"]).expired().as_dict()
+        steps[-1]["state"] = str(state)
     main = min((execution["number"] for execution in rows.executions), default=None)
     lists = [each for each in rows.todo_lists if each["execution"] == main]
     newest = max(lists, key=lambda each: each["number"], default=None)
@@ -46,7 +51,7 @@ def turn_trace(rows: TurnRows, *, alive: bool) -> dict[str, Any]:
         "turn": turn["number"],
         "turn_id": turn["id"],
         "state": str(state),
-        "ended_by": _ended_by(rows, state),
+        "ended_by": _ended_by(rows, state, error),
         "agent": next((each["agent"] for each in rows.executions if each["number"] == main), None),
         "config_hash": turn["config_hash"],
         "config_changed": any(step["config_changed"] for step in steps),
@@ -55,21 +60,21 @@ def turn_trace(rows: TurnRows, *, alive: bool) -> dict[str, Any]:
         "tokens": _tokens(turn),
         "cost": turn["cost"],
         "limit": turn["limit_name"],
-        "error": _loaded(turn["error"]),
+        "error": error,
         "plan": turn["plan"],
         "todos": [] if newest is None else json.loads(newest["items"]),
         "steps": steps,
     }
 
 
-def _ended_by(rows: TurnRows, state: str) -> str | None:
+def _ended_by(rows: TurnRows, state: str, error: dict[str, Any] | None) -> str | None:
     """Who aborted the turn: its user, the time its question had, the shutdown of its process, or the process's death.
 
     Null for a turn that was not aborted.
     """
     if state != TurnState.ABORTED:
         return None
-    if (_loaded(rows.turn["error"]) or {}).get("code") == "question_expired":
+    if (error or {}).get("code") == "question_expired":
         return "expiry"
     told = [entry["ref"] for entry in rows.log if entry["type"] == events.MESSAGE_NEW and entry["ref"] in rows.messages]
     if told and (text_of(rows.messages[told[-1]].content) or "").endswith(ABORTED_BY_USER):
@@ -80,8 +85,9 @@ def _ended_by(rows: TurnRows, state: str) -> str | None:
 class _Waterfall:
     """Walks the log once; a node hangs where its row says it belongs."""
 
-    def __init__(self, rows: TurnRows) -> None:
+    def __init__(self, rows: TurnRows, at: Instant) -> None:
         self._rows = rows
+        self._at = at
         self._steps: list[Node] = []
         self._models: dict[str, Node] = {}
         self._tools: dict[tuple[int, str], Node] = {}
@@ -192,7 +198,7 @@ class _Waterfall:
             "at": rfc3339(row["asked_at"]),
             "tool_call_id": row["call_id"],
             "questions": json.loads(row["questions"]),
-            "state": row["state"],
+            "state": _state_of(row, self._at),
             "answer": call["result"] if call is not None and row["state"] == "answered" else None,
             "answered_at": None,
             "expires_at": _time(row["expires_at"]),
@@ -262,6 +268,13 @@ def _model_call(row: Record) -> Node:
 
 def _tokens(row: Record) -> dict[str, int | None]:
     return {name: row[name] for name in _TOKENS}
+
+
+def _state_of(question: Record, at: Instant) -> str:
+    """The state of a pause, `expired` from the moment on at which its time is over."""
+    expires_at = question["expires_at"]
+    is_over = question["state"] == "pending" and expires_at is not None and expires_at <= at
+    return "expired" if is_over else str(question["state"])
 
 
 def _time(at: Instant | None) -> str | None:

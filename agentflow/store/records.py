@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentflow.clock import Instant
-from agentflow.conversation.questions import Question
+from agentflow.conversation.awaited import Awaited
 from agentflow.conversation.tree import Place
 from agentflow.events import LogEntry
 from agentflow.message import Message, Usage
@@ -179,24 +179,28 @@ class SessionRecord:
     ended_at: Instant | None
     outcome: str | None
     queued: int = 0
-    pending: PendingQuestion | None = None
+    pending: PendingPause | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class PendingQuestion:
-    """What the active path waits for, and until when at most."""
+class PendingPause:
+    """What a turn waits for, and until when at most."""
 
     turn_id: str
-    call_id: str
-    questions: tuple[Question, ...]
+    awaited: Awaited
     expires_at: Instant | None
+
+    def is_over(self, at: Instant) -> bool:
+        """Whether its time has come; the next request ends the turn then, and reads tell it at once (T21)."""
+        return self.expires_at is not None and self.expires_at <= at
 
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
     """One step with its turn, all a `TurnResult` needs. `answer` is the text the user saw, null when there was none.
 
-    `done_seq` is the number of the turn's last `done` so far; only `Store.step` looks it up.
+    `done_seq` is the number of the turn's last `done` so far; only `Store.step` looks it up. `pause` is what a paused
+    turn waits for, in its last step.
     """
 
     number: int
@@ -214,6 +218,7 @@ class StepRecord:
     error: dict[str, Any] | None
     answer_id: str | None = None
     done_seq: int | None = None
+    pause: PendingPause | None = None
 
 
 @dataclass(frozen=True, slots=True)

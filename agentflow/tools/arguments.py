@@ -33,6 +33,14 @@ def parse_arguments(raw: str) -> tuple[dict[str, Any], bool]:
     return clean, clean != parsed or text != raw.strip()
 
 
+def checked_arguments(raw: str) -> dict[str, Any] | None:
+    """The object of a text that was accepted before, null when it is none."""
+    try:
+        return parse_arguments(raw)[0]
+    except ValueError:
+        return None
+
+
 def _kind(value: Any) -> str:
     kinds = {list: "an array", str: "a string", bool: "true or false"}
     return kinds.get(type(value), "a number")

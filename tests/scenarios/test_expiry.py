@@ -76,3 +76,59 @@ def test_a_question_of_a_sub_agent_expires_with_everything_above_it(agentflow: K
     assert rows(agentflow_db, "SELECT status FROM execution ORDER BY number") == [("ABORTED",), ("ABORTED",), ("DONE",)]
     assert rows(agentflow_db, "SELECT DISTINCT status FROM tool_call") == [("closed",)]
     check_wire(agentflow.requests_of("main")[-1].messages)
+
+
+def test_every_read_says_at_once_that_the_time_is_over(agentflow: Kit) -> None:
+    """D40, T21: before any request has closed the turn the reads say what they say afterwards."""
+    agentflow.agent(settings=EXPIRY, replies=[ASK, ASK, {"text": "something new"}])
+    agentflow.send("one please")
+    turn_id = agentflow.answer("green").turn_id
+
+    def told() -> dict[str, Any]:
+        (listed,) = agentflow.run(agentflow.runtime.sessions())
+        session, status, result = agentflow.session(), agentflow.status(), agentflow.result(turn_id)
+        trace = agentflow.run(agentflow.runtime.trace("s-1", 1))
+        return {
+            "pending": [each["pending"] for each in (listed, session, status)],
+            "pending_kind": [each["pending_kind"] for each in (listed, session, status)] + [result.pending_kind],
+            "statuses": [each["status"] for each in (listed, session, status)],
+            "outcomes": [listed["outcome"], session["outcome"]],
+            "steps": [step["state"] for step in session["steps"] if step["turn_id"] == turn_id],
+            "result": (result.state, result.question, result.error),
+            "trace": (trace["state"], trace["ended_by"], trace["error"], [step["state"] for step in trace["steps"]]),
+            "question": [node["state"] for node in trace["steps"][1]["nodes"] if node["kind"] == "question"],
+        }
+
+    agentflow.advance(59)
+    waiting = told()
+    assert (waiting["pending"], waiting["pending_kind"]) == ([True] * 3, ["questions"] * 4)
+    assert (waiting["result"][0], waiting["trace"][0], waiting["question"]) == ("paused_ask_user",) * 2 + (["pending"],)
+    agentflow.advance(1)
+    before = told()
+    agentflow.send("two please")
+    after = told()
+    assert before == {**after, "outcomes": ["aborted"] * 2}
+    assert before["statuses"] == ["idle"] * 3
+    assert before["steps"] == ["paused_ask_user", "aborted"]
+    assert before["result"][0] == before["trace"][0] == "aborted"
+
+
+def test_a_question_of_another_branch_is_over_for_its_result_too(agentflow: Kit) -> None:
+    """T21: and as long as it waits there, its turn's result says what for."""
+    agentflow.agent(settings=EXPIRY, replies=[ASK, {"text": "elsewhere"}])
+    first = agentflow.send("one please")
+    agentflow.edit(agentflow.path()[0]["id"], "another one")
+    assert agentflow.result(first.turn_id).question == first.question
+    agentflow.advance(60)
+    assert (agentflow.result(first.turn_id).error or {})["code"] == "question_expired"
+
+
+def test_the_expiry_of_a_delegated_agent_counts_for_its_question(agentflow: Kit) -> None:
+    """T21: and the main agent's does not."""
+    handed_over = {"tool_calls": [call("delegate", agent="sub", message="a note")]}
+    agentflow.agent("sub", replies=[ASK, {"text": "fine"}])
+    agentflow.agent("main", settings=EXPIRY, sub_agents=["sub"], replies=[handed_over])
+    agentflow.send("one please")
+    agentflow.advance(1000)
+    assert agentflow.status()["pending"]
+    assert agentflow.answer("green").answer == "fine"

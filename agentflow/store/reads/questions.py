@@ -1,4 +1,4 @@
-"""Questions that wait for an answer, each at the place where its turn paused (T18, C27)."""
+"""Pauses that wait for an answer or a result, each at the place where its turn paused (T18, C27, C38)."""
 
 from __future__ import annotations
 
@@ -6,40 +6,76 @@ import json
 from dataclasses import dataclass
 
 from agentflow.clock import Instant
-from agentflow.conversation.questions import Question, read_questions
+from agentflow.conversation.awaited import QUESTIONS, Awaited, AwaitedCall
+from agentflow.conversation.questions import read_questions
 from agentflow.conversation.tree import Place
+from agentflow.result import PendingKind
+from agentflow.store.records import PendingPause
 from agentflow.store.sql.transaction import Tx
+from agentflow.tools.arguments import checked_arguments
 
 _PENDING = (
     "SELECT question.execution, question.call_id, question.turn, turn.id, turn.after_seq, question.questions, "
-    "question.branch, question.depth, question.expires_at FROM question JOIN turn "
+    "question.branch, question.depth, question.expires_at, question.kind FROM question JOIN turn "
     "ON turn.session_key = question.session_key AND turn.number = question.turn "
     "WHERE question.session_key = ? AND question.state = 'pending'"
 )
 
 
+_OPEN_CALLS = (
+    "SELECT c.id, c.name, m.calls FROM tool_call c JOIN message m ON m.session_key = c.session_key "
+    "AND m.id = c.reply_id WHERE c.session_key = ? AND c.execution = ? AND c.status IN ('planned', 'started')"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """`questions` is their JSON text, `place` the head at which the turn paused."""
+    """`asked` is the JSON text of its questions, or of the calls whose results it waits for, `place` the head at which
+    the turn paused.
+    """
 
     execution: int
     call_id: str
     turn: int
     turn_id: str
     after_seq: int
-    questions: str
+    asked: str
     place: Place
     expires_at: Instant | None
-
-    def asked(self) -> tuple[Question, ...]:
-        return read_questions(json.loads(self.questions))
+    kind: PendingKind
 
 
 def pending_questions(tx: Tx, session_key: int) -> list[Pending]:
-    """Every open question of the session, on whichever branch."""
+    """Every open pause of the session, on whichever branch."""
     return [
-        Pending(execution, call_id, turn, turn_id, after_seq, questions, Place(branch, depth), expires_at)
-        for execution, call_id, turn, turn_id, after_seq, questions, branch, depth, expires_at in tx.all(
+        Pending(execution, call_id, turn, turn_id, after_seq, asked, Place(branch, depth), expires_at, kind)
+        for execution, call_id, turn, turn_id, after_seq, asked, branch, depth, expires_at, kind in tx.all(
             _PENDING, session_key
         )
     ]
+
+
+def awaited(tx: Tx, key: int, kind: PendingKind, execution: int, call_id: str, asked: str) -> Awaited:
+    """What a pause waits for: its questions, or those of its calls that have no result yet."""
+    if kind == QUESTIONS:
+        return Awaited(kind, call_id, questions=read_questions(json.loads(asked)))
+    found = {id_: _call(id_, name, calls) for id_, name, calls in tx.all(_OPEN_CALLS, key, execution)}
+    return Awaited(kind, call_id, calls=tuple(found[id_] for id_ in json.loads(asked) if id_ in found))
+
+
+def pauses_by_turn(tx: Tx, key: int) -> dict[int, PendingPause]:
+    """What each paused turn of the session waits for."""
+    return {
+        each.turn: PendingPause(
+            each.turn_id,
+            awaited(tx, key, each.kind, each.execution, each.call_id, each.asked),
+            each.expires_at,
+        )
+        for each in pending_questions(tx, key)
+    }
+
+
+def _call(id_: str, name: str, calls: str | None) -> AwaitedCall:
+    """The arguments stand in the reply, until they are erased with it."""
+    given = {call: arguments for call, _, arguments in json.loads(calls)} if calls is not None else {}
+    return AwaitedCall(id_, name, checked_arguments(given[id_]) if id_ in given else None)

@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from agentflow.conversation.questions import read_questions
 from agentflow.conversation.tree import Place
 from agentflow.events import DONE
-from agentflow.message import Usage
+from agentflow.message import TurnState, Usage
 from agentflow.store.reads.messages import ANSWER, ANSWER_MESSAGE, answer_of
-from agentflow.store.records import PendingQuestion, RunRecord, SessionRecord, StepRecord
+from agentflow.store.reads.questions import awaited, pauses_by_turn
+from agentflow.store.records import PendingPause, RunRecord, SessionRecord, StepRecord
 from agentflow.store.sql.transaction import Tx
 
 _SESSION = """
 SELECT s.key, s.id, s.agent, s.name, s.environment, s.created_at, s.updated_at, s.branch, s.depth, s.seq, s.epoch,
        turn.id, s.owner, s.lease_until, s.turns, s.steps, s.ended_at, s.outcome, s.queued,
-       paused.id, q.call_id, q.questions, q.expires_at
+       paused.id, q.expires_at, q.kind, q.execution, q.call_id, q.questions
 FROM session s LEFT JOIN turn ON turn.session_key = s.key AND turn.number = s.turn
 LEFT JOIN question q ON q.session_key = s.key AND q.state = 'pending' AND q.branch = s.branch AND q.depth = s.depth
 LEFT JOIN turn paused ON paused.session_key = s.key AND paused.number = q.turn
@@ -39,14 +39,14 @@ _TURN_ID = "coalesce((SELECT target FROM alias WHERE session_key = ? AND kind = 
 
 def session(tx: Tx, session_id: str) -> SessionRecord | None:
     row = tx.one(f"{_SESSION} WHERE s.id = ?", session_id)
-    return None if row is None else _session(row)
+    return None if row is None else _session(tx, row)
 
 
 def sessions(tx: Tx, agent: str | None, limit: int) -> list[SessionRecord]:
     """The most recently used first."""
     if agent is None:
-        return [_session(row) for row in tx.all(_SESSION + _NEWEST, limit)]
-    return [_session(row) for row in tx.all(f"{_SESSION} WHERE s.agent = ? {_NEWEST}", agent, limit)]
+        return [_session(tx, row) for row in tx.all(_SESSION + _NEWEST, limit)]
+    return [_session(tx, row) for row in tx.all(f"{_SESSION} WHERE s.agent = ? {_NEWEST}", agent, limit)]
 
 
 def left_queues(tx: Tx) -> list[tuple[str, str]]:
@@ -71,7 +71,8 @@ def step(tx: Tx, key: int, turn_id: str) -> StepRecord | None:
         "SELECT max(seq) FROM event WHERE session_key = ? AND seq > ? AND turn = ? AND type = ?",
         key, row[-1], row[1], DONE,
     )  # fmt: skip
-    return _step(row, done_seq)
+    paused = row[3] == TurnState.PAUSED_ASK_USER
+    return _step(row, pauses_by_turn(tx, key).get(row[1]) if paused else None, done_seq)
 
 
 def runs(tx: Tx, key: int, turn: int) -> list[RunRecord]:
@@ -93,7 +94,11 @@ def waits(tx: Tx, key: int, turn_id: str) -> bool:
 
 def steps(tx: Tx, key: int) -> list[StepRecord]:
     """Every step in order."""
-    return [_step(row) for row in tx.all(f"{_STEP} ORDER BY step.number", key)]
+    found = tx.all(f"{_STEP} ORDER BY step.number", key)
+    waiting = any(row[3] == TurnState.PAUSED_ASK_USER for row in found)
+    pauses = pauses_by_turn(tx, key) if waiting else {}
+    last = {row[1]: row[0] for row in found}
+    return [_step(row, pauses.get(row[1]) if last[row[1]] == row[0] else None) for row in found]
 
 
 def usage_of(tokens: Sequence[Any], cost: str | None) -> Usage:
@@ -106,17 +111,15 @@ def loaded(text: str | None) -> Any:
     return None if text is None else json.loads(text)
 
 
-def _session(row: Any) -> SessionRecord:
+def _session(tx: Tx, row: Any) -> SessionRecord:
     branch, depth = row[7:9]
-    turn_id, call_id, questions, expires_at = row[19:]
-    pending = None
-    if call_id is not None:
-        pending = PendingQuestion(turn_id, call_id, read_questions(loaded(questions)), expires_at)
+    turn_id, expires_at, kind, *asked = row[19:]
+    pending = None if kind is None else PendingPause(turn_id, awaited(tx, row[0], kind, *asked), expires_at)
     return SessionRecord(*(*row[:7], None if branch is None else Place(branch, depth), *row[9:19], pending))
 
 
-def _step(row: Any, done_seq: int | None = None) -> StepRecord:
+def _step(row: Any, pause: PendingPause | None = None, done_seq: int | None = None) -> StepRecord:
     *answered, input_, output, cache_read, cache_write, cost, limit, error, _ = row[9:]
     answer, answer_id = answer_of(*answered)
     usage = usage_of((input_, output, cache_read, cache_write), cost)
-    return StepRecord(*(*row[:9], answer, usage, limit, loaded(error), answer_id, done_seq))
+    return StepRecord(*(*row[:9], answer, usage, limit, loaded(error), answer_id, done_seq, pause))

@@ -19,7 +19,7 @@ _COLUMNS = {
     "llm_call": "id, execution, step, iteration, purpose, model, status, requested_at, duration_ms, first_token_ms, "
     "attempts, finish_reason, input, output, cache_read, cache_write, cost, error",
     "tool_call": "execution, id, reply_id, name, status, started_at, duration_ms, ok, result_id, full_result, altered",
-    "question": "execution, call_id, state, questions, asked_at, expires_at",
+    "question": "execution, call_id, kind, state, questions, asked_at, expires_at",
     "todo_list": "execution, number, items",
 }
 _OF_TURN = ("step", "execution", "llm_call", "tool_call", "question", "todo_list")

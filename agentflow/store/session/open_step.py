@@ -11,10 +11,12 @@ from agentflow import events
 from agentflow.clock import Instant
 from agentflow.conversation import view
 from agentflow.conversation.answers import Answers, brings_parts, format_answers, parts_of, said_in
+from agentflow.conversation.awaited import QUESTIONS, Awaited
 from agentflow.conversation.inbox import AskUserAnswer, ClientAppend, ClientMessage, ClientMessages, Input, refuse_blank
+from agentflow.conversation.questions import read_questions
 from agentflow.conversation.repair import ABORTED_BY_USER
 from agentflow.conversation.tree import Place
-from agentflow.errors import AgentflowError, InvalidInput, QuestionExpired
+from agentflow.errors import AgentflowError, InvalidInput
 from agentflow.message import ExecutionStatus, Message, ToolCallStatus, TurnState
 from agentflow.store import rows
 from agentflow.store.reads.known_nodes import KnownRows
@@ -60,7 +62,7 @@ class OpenStep:
         paused = self.paused_here()
         if paused is None or not self._is_expired(paused):
             return
-        error = QuestionExpired("Nobody answered the question in time.", detail={"tool_call_id": paused.call_id})
+        error = Awaited(paused.kind, paused.call_id).expired()
         self._close(paused, "the question was not answered in time.", None, error)
 
     def _is_expired(self, paused: Pending) -> bool:
@@ -209,7 +211,7 @@ class OpenStep:
 
     def _answer(self, given: AskUserAnswer, turn_id: str) -> Claimed:
         here = self.paused_here()
-        if here is None or here.call_id != given.tool_call_id:
+        if here is None or (here.kind, here.call_id) != (QUESTIONS, given.tool_call_id):
             refuse_answer(self.tx, self.session.key, given.tool_call_id, self.owning.at)
         return self._resume(here, given.answers, (), given, turn_id)
 
@@ -222,7 +224,8 @@ class OpenStep:
         """
         session, owning, base = self.session, self.owning, self.session.head
         parts = parts_of(news)
-        text = format_answers(paused.asked(), answers, attached=parts is not None)
+        questions = read_questions(json.loads(paused.asked))
+        text = format_answers(questions, answers, attached=parts is not None)
         recorded = [Message(owning.new_id(), "tool", text, (), paused.call_id, "ask_user")]
         recorded += [] if parts is None else [Message(owning.new_id(), "user", parts)]
         result = recorded[0]

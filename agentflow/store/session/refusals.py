@@ -58,7 +58,10 @@ def refuse_answer(tx: Tx, key: int, call_id: str, at: Instant) -> NoReturn:
 
 def _question(tx: Tx, key: int, call_id: str, at: Instant) -> str | None:
     """The state of a question, `expired` from the moment on at which its time is over (T21)."""
-    newest = "SELECT state, expires_at FROM question WHERE session_key = ? AND call_id = ? ORDER BY turn DESC LIMIT 1"
+    newest = (
+        "SELECT state, expires_at FROM question WHERE session_key = ? AND call_id = ? AND kind = 'questions' "
+        "ORDER BY turn DESC LIMIT 1"
+    )
     row = tx.one(newest, key, call_id)
     if row is None:
         return None
