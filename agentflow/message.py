@@ -10,6 +10,8 @@ from typing import Any, Literal
 Role = Literal["system", "user", "assistant", "tool"]
 Content = str | list[dict[str, Any]] | None  # text, or provider-neutral parts ({"type": "text", ...} and others)
 Purpose = Literal["main", "planner", "summary", "title"]
+WrittenAs = Literal["summary", "kept"]
+"""What a `context.replace` wrote a message as: the summary of what it left out, or one of those it keeps (X18)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,9 @@ class Message:
 
     `provider` is what only the provider that wrote the message understands (reasoning, signatures), as
     `{"model": <interface's model>, ...}`; it is replayed to that model in the same turn and never shown (T15).
-    `hidden` marks a message the transcript leaves out (a continuation).
+    `hidden` marks a message the transcript leaves out (a continuation), `summary` one that stands for the older
+    conversation (X18), `copied_from` names the original of a copy that a client sends back. All three are the
+    engine's own: what a client says of them is ignored on a recorded message and refused on a new one (Z6).
     """
 
     id: str
@@ -38,6 +42,8 @@ class Message:
     name: str | None = None
     provider: dict[str, Any] | None = None
     hidden: bool = False
+    summary: bool = False
+    copied_from: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The wire shape of C1: absent fields are left out."""
@@ -52,6 +58,10 @@ class Message:
             shape["name"] = self.name
         if self.hidden:
             shape["hidden"] = True
+        if self.summary:
+            shape["summary"] = True
+        if self.copied_from is not None:
+            shape["copied_from"] = self.copied_from
         return shape
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agentflow.context.strategies import Plan
-from agentflow.context.summary import is_summary, summary_message
+from agentflow.context.summary import summary_message
 from agentflow.context.tokens import estimate, room_chars
 from agentflow.conversation.history import Exchange, History, exchanges, lean
 from agentflow.message import Message
@@ -141,7 +141,7 @@ def _split(reading: Reading) -> tuple[list[_Piece], int, int]:
         earlier = position <= reading.turn_from
         first += earlier
         pieces.append(_piece(exchange, lean_here=earlier and reading.lean, model=None if earlier else reading.model))
-    if pieces and is_summary(pieces[0].exchange.message):
+    if pieces and pieces[0].exchange.message.summary:
         first = max(first, 1)
     if first == len(pieces) or not _opens(pieces, first):
         first = _last_request(pieces, first)
@@ -167,7 +167,7 @@ def _piece(exchange: Exchange, *, lean_here: bool, model: str | None) -> _Piece:
 def _opens(pieces: Sequence[_Piece], index: int) -> bool:
     """Whether a message from outside stands there, not a reply and not the summary."""
     message = pieces[index].exchange.message
-    return message.role != "assistant" and not (index == 0 and is_summary(message))
+    return message.role != "assistant" and not (index == 0 and message.summary)
 
 
 def _last_request(pieces: Sequence[_Piece], before: int) -> int:
@@ -213,7 +213,7 @@ def _cut(
 def _worth_it(cut: Cut) -> Cut | None:
     """The cut, unless it would summarize nothing or nothing but an earlier summary."""
     going = [*cut.older, *cut.older_of_turn]
-    return cut if going and not (len(going) == 1 and is_summary(going[0])) else None
+    return cut if going and not (len(going) == 1 and going[0].summary) else None
 
 
 def _chars(pieces: Iterable[_Piece]) -> int:

@@ -6,6 +6,7 @@ summarizer cannot mistake an old request for its own.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -41,6 +42,10 @@ shorter than the text; leave out small talk and whatever was settled and has no 
 
 _OPENING = "The earlier part of this conversation was summarized to make room. The summary:"
 _WORK_BEGINS = "[From here on: work on the latest request. The request itself is kept word for word and not shown.]"
+_LIKE_HEADS = re.compile(
+    r"^([ \t]*)\[(?=(?:system|user|assistant|tool|its result|From here on|The oldest part)\b)", re.MULTILINE
+)
+_LIKE_TAGS = re.compile(r"<(?=/?(?:conversation|earlier_summary)\b)")
 _SHORTENED = "[The oldest part of the conversation did not fit and is missing here. Say so in the summary.]"
 
 
@@ -49,13 +54,8 @@ def summary_message(summary: str) -> str:
     return f"{_OPENING}\n\n{summary.strip()}"
 
 
-def is_summary(message: Message) -> bool:
-    """Whether a message at the root of a path stands for an older conversation."""
-    return message.role == "user" and isinstance(message.content, str) and message.content.startswith(_OPENING)
-
-
 def summary_of(content: Content) -> str:
-    """The summary in the text of such a message."""
+    """The summary in the text of such a message; which message is one, its row says, never its words (Z6)."""
     return text_of(content).removeprefix(_OPENING).strip()
 
 
@@ -93,7 +93,7 @@ class SummaryRequest:
     def _text(self) -> str:
         entries = (_SHORTENED, *self.entries) if self.shortened else self.entries
         conversation = _tagged("conversation", "\n\n".join(entries))
-        earlier = _tagged("earlier_summary", self.earlier) if self.earlier else ""
+        earlier = _tagged("earlier_summary", _escaped(self.earlier)) if self.earlier else ""
         return f"{earlier}{conversation}Write the summary now."
 
 
@@ -105,7 +105,7 @@ def summary_request(
     `prompt` is a strategy's own (X13).
     """
     earlier = ""
-    if older and is_summary(older[0]):
+    if older and older[0].summary:
         earlier, older = summary_of(older[0].content), older[1:]
     entries = [*_entries(older)]
     if older_of_turn:
@@ -120,16 +120,25 @@ def _entries(messages: Iterable[Message]) -> Iterator[str]:
 def _lines(exchange: Exchange) -> Iterator[str]:
     message = exchange.message
     if text := _text(message.content):
-        yield f"[{message.role}]\n{cut_middle(text, MESSAGE_CHARS)}"
+        yield f"[{message.role}]\n{_quoted(text, MESSAGE_CHARS)}"
     results = {result.tool_call_id: result for result in exchange.results}
     for call in message.tool_calls:
         yield _call(call, results.get(call.id))
 
 
 def _call(call: ToolCall, result: Message | None) -> str:
-    asked = f"[tool {call.name}] {cut_middle(call.arguments.strip(), ARGUMENTS_CHARS)}"
+    asked = f"[tool {call.name}] {_quoted(call.arguments.strip(), ARGUMENTS_CHARS)}"
     outcome = _text(result.content) if result is not None else "(no result yet)"
-    return f"{asked}\n[its result]\n{cut_middle(outcome, RESULT_CHARS) or '(no output)'}"
+    return f"{asked}\n[its result]\n{_quoted(outcome, RESULT_CHARS) or '(no output)'}"
+
+
+def _quoted(text: str, most: int) -> str:
+    """A text as it is quoted: shortened, and what in it looks like the structure around it escaped (Z6)."""
+    return _escaped(cut_middle(text, most))
+
+
+def _escaped(text: str) -> str:
+    return _LIKE_TAGS.sub("&lt;", _LIKE_HEADS.sub(r"\1\\[", text))
 
 
 def _text(content: Content) -> str:
@@ -153,4 +162,5 @@ def _newest_half(entries: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _tagged(tag: str, text: str) -> str:
+    """`text` is escaped already."""
     return f"<{tag}>\n{text}\n</{tag}>\n\n"

@@ -95,11 +95,13 @@ class History:
 
     Checking and writing out happen once per message, never once per model call: a request copies references.
     `before` is what the same requests read before it: a call id that stands there is written out otherwise here.
+    `summarized`: it begins with a summary of what is not read any more (X18).
     """
 
     wire: list[WireMessage] = field(default_factory=list)
     chars: int = 0
     before: History | None = None
+    summarized: bool = False
     _ids: set[str] = field(default_factory=set)
 
     def extend(self, path: Iterable[Message], *, model: str | None = None) -> None:
@@ -109,6 +111,8 @@ class History:
         """
         for exchange in exchanges(path):
             message = exchange.message
+            if message.summary and not self.wire:
+                self.summarized = True
             if isinstance(message.content, str) and not message.tool_calls and message.provider is None:
                 if message.content.strip():  # plain text, which is most of a long history
                     self.wire.append({"role": message.role, "content": message.content})

@@ -3,6 +3,7 @@
 A branch is a run of depths that forks from its parent branch after `fork_depth`; a root branch forks from nothing.
 Depths count from 1 at the root, so a node's depth is the length of the path that ends in it. A path is the tip's
 branch back to where it forked, then the parent branch back to where that forked: a few ranges, read root first.
+Depth 0 of a branch is above its root: what forks there begins anew, beside that branch (C15).
 
     branch 1 (root)       1 ─ 2 ─ 3 ─ 4          path of (3, 5): (1, 1..2) (2, 3..4) (3, 5..5)
     branch 2 (1, fork 2)      └ 3 ─ 4 ─ 5
@@ -15,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
 
-from agentflow.message import Role
+from agentflow.message import Role, WrittenAs
 
 
 class Place(NamedTuple):
@@ -48,7 +49,8 @@ class Segment(NamedTuple):
 class Node:
     """What the tree knows of a message without its content.
 
-    `calls` are the ids of its tool calls, `turn` the number of its turn, `copied_from` the first original (X18).
+    `calls` are the ids of its tool calls, `turn` the number of its turn, `copied_from` the first original and
+    `written_as` what a `context.replace` wrote it as (X18).
     """
 
     id: str
@@ -58,6 +60,8 @@ class Node:
     tool_call_id: str | None = None
     turn: int | None = None
     copied_from: str | None = None
+    hidden: bool = False
+    written_as: WrittenAs | None = None
 
     @property
     def original(self) -> str:
@@ -87,6 +91,11 @@ class Path:
     def __contains__(self, place: Place | None) -> bool:
         """Whether the place lies on this path; null, the place of what is anchored nowhere, lies on every one (C20)."""
         return place is None or place.depth <= self._last.get(place.branch, 0)
+
+    def at(self, depth: int) -> Place | None:
+        """Its place of that depth, null when it is shorter."""
+        found = (each.branch for each in self.segments if each.first <= depth <= each.last)
+        return next((Place(branch, depth) for branch in found), None)
 
     def __len__(self) -> int:
         return self.segments[-1].last if self.segments else 0

@@ -10,47 +10,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 from agentflow.clock import NewId
-from agentflow.conversation.tree import Branches, Node, Path
+from agentflow.conversation import wire
+from agentflow.conversation.known import Known, Stand, stand_of
+from agentflow.conversation.tree import Node, Path, Place
 from agentflow.errors import InvalidInput
 from agentflow.message import Message, Role
 
 NOT_RUN = "not run on this branch"
-
-
-class Known(Protocol):
-    """What the session has recorded. Asked a constant number of times for each input, in bulk."""
-
-    @property
-    def branches(self) -> Branches:
-        """At least the branches of the nodes returned, and their ancestors."""
-        ...
-
-    def recorded(self, ids: Collection[str]) -> Collection[str]:
-        """Those of the ids that name a node, or are an alias of one (C9, C26)."""
-        ...
-
-    def nodes(self, ids: Collection[str]) -> Mapping[str, Node]:
-        """By the id asked for, which may be an alias (C26); ids that are not recorded are left out (C9)."""
-        ...
-
-    def results(self, call_ids: Collection[str]) -> Mapping[str, Sequence[Node]]:
-        """The recorded results of each call, copies included, oldest first; calls without one are left out."""
-        ...
-
-    def copies(self, original: str) -> Sequence[Node]:
-        """The nodes with this `copied_from`, oldest first."""
-        ...
-
-    def exchange(self, node: Node) -> Sequence[Node]:
-        """From the assistant message with calls down to this node, which is that message or one of its results."""
-        ...
-
-    def paused(self, node: Node) -> bool:
-        """Whether a turn waits at this node for the answer to its question (C27)."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +66,12 @@ class Write:
 class Merge:
     """What an input does to the tree.
 
-    In this order: when `head_moved`, the head moves to `cursor` (`head.moved`); then `writes` are recorded as one
-    chain under it; the head is then `head`. `news` are the messages as delivered, their ids given: the trigger's
+    In this order: when `head_moved`, the head moves to `place`, where `cursor` stands (`head.moved`); then `writes` are
+    recorded as one chain under it; the head is then `head`. Null is above every root, and so is depth 0 of a branch,
+    where nothing stands (C15). `news` are the messages as delivered, their ids given: the trigger's
     `messages` are the view up to `new_from`, or the path, and then these (C12). When `paused`, nothing is written:
-    the news answer the question at the cursor, without news it stays pending (C26, C27).
+    the news answer the question at the cursor, without news it stays pending (C26, C27). `ends_with` is the reply that
+    the view ends with, where the cursor is another message: there is nothing to answer (C13).
     """
 
     writes: tuple[Write, ...]
@@ -110,28 +81,37 @@ class Merge:
     new_from: int
     news: tuple[Message, ...]
     paused: bool = False
+    place: Place | None = None
+    ends_with: Node | None = None
 
 
-def merge(known: Known, head: Node | None, view: Sequence[Message], new_id: NewId) -> Merge:
-    """Merge a client's full view (C9–C17). `head` is the active leaf, null for an empty path.
+def merge(
+    known: Known, head: Node | None, view: Sequence[Message], new_id: NewId, *, root: Place | None = None
+) -> Merge:
+    """Merge a client's full view (C9–C17). `head` is the active leaf, null for an empty path; `root` says where an
+    empty path stands, when that is beside a branch.
 
-    Raises `InvalidInput` when the path would stay empty (C14), when the news split an exchange (C16), or when they
-    meet a pending question with other roles than user (C27).
+    Raises `InvalidInput` when the path would stay empty (C14), when the news split an exchange (C16), when a new
+    message has a field of the engine (Z6), or when the news meet a pending question with other roles than user (C27).
     """
-    recorded = _Recorded(known, head, view)
-    cursor, new_from = recorded.walk(view) if view else (head, 0)
-    if cursor is not None and new_from < len(view):
-        cursor = recorded.copy_meant(cursor)
-    return _compose(recorded, cursor, new_from, view[new_from:], new_id)
+    recorded = _Recorded(known, head, view, root)
+    if not view:
+        return _compose(recorded, Stand(head, recorded.tip), 0, (), new_id)
+    cursor, new_from = recorded.walk(view)
+    stand = stand_of(known, recorded.active, cursor, has_news=new_from < len(view))
+    return _compose(recorded, stand, new_from, view[new_from:], new_id)
 
 
-def append(known: Known, head: Node | None, messages: Sequence[Message], new_id: NewId) -> Merge:
+def append(
+    known: Known, head: Node | None, messages: Sequence[Message], new_id: NewId, *, root: Place | None = None
+) -> Merge:
     """Compose `client.message` or `client.append` against the path that ends in `head` (C7, C12).
 
     What is recorded anywhere in the session is dropped. Raises `InvalidInput` as `merge` does.
     """
-    recorded = _Recorded(known, head, messages)
-    return _compose(recorded, head, head.place.depth if head else 0, recorded.unknown(messages), new_id)
+    recorded = _Recorded(known, head, messages, root)
+    new_from = head.place.depth if head else 0
+    return _compose(recorded, Stand(head, recorded.tip), new_from, recorded.unknown(messages), new_id)
 
 
 class _Recorded:
@@ -140,10 +120,11 @@ class _Recorded:
     A view may have thousands of messages and all of them recorded: of most only that is asked, not the node.
     """
 
-    def __init__(self, known: Known, head: Node | None, messages: Sequence[Message]) -> None:
+    def __init__(self, known: Known, head: Node | None, messages: Sequence[Message], root: Place | None) -> None:
         self.known = known
         self.head = head
-        self.active = Path.to(known.branches, head.place if head else None)
+        self.tip = head.place if head else root
+        self.active = Path.to(known.branches, self.tip)
         self._ids = known.recorded({message.id for message in messages if message.id})
         self._nodes: dict[str, Node] = {}
         self._results = self.results(
@@ -195,13 +176,6 @@ class _Recorded:
             cursor = node
         return self._node(cursor) if isinstance(cursor, str) else cursor, len(view)
 
-    def copy_meant(self, cursor: Node) -> Node:
-        """The copy of the cursor on the active path, when only the copy lies there (C15)."""
-        if cursor.place in self.active:
-            return cursor
-        copies = [node for node in self.known.copies(cursor.original) if node.place in self.active]
-        return copies[-1] if copies else cursor
-
     def unknown(self, messages: Sequence[Message]) -> list[Message]:
         """The messages that are not recorded yet (C7)."""
         asked: set[str] = set()
@@ -212,18 +186,23 @@ class _Recorded:
                 unknown.append(message)
         return unknown
 
-    def writes(self, news: Sequence[Message], cursor: Node | None, new_id: NewId) -> list[Write]:
-        """Every message of the news: a recorded one as a copy, a repeated new id under a fresh one (C10)."""
+    def writes(self, news: Sequence[Message], cursor: Node | None, new_id: NewId, new_from: int) -> list[Write]:
+        """Every message of the news: a recorded one as a copy, a repeated new id under a fresh one (C10).
+
+        The news are the input's messages from index `new_from` on. Raises `InvalidInput` for a new one with a field
+        of the engine (Z6).
+        """
         asked: set[str] = set()
         used: set[str] = set()
         writes = []
         self._nodes.update(self.known.nodes({message.id for message in news if message.id in self._ids}))
-        for message in news:
+        for index, message in enumerate(news, new_from):
             original = self.node(message, cursor, asked)
             if original is not None:
                 cursor = original
                 writes.append(Write(new_id(), original=original))
                 continue
+            wire.refuse_engine_fields(message, f"messages[{index}]")
             named = _named(message, message.id if message.id and message.id not in used else new_id())
             used.add(named.id)
             if message.tool_calls:
@@ -232,20 +211,21 @@ class _Recorded:
         return writes
 
 
-def _compose(recorded: _Recorded, cursor: Node | None, new_from: int, news: Sequence[Message], new_id: NewId) -> Merge:
-    writes = recorded.writes(news, cursor, new_id)
+def _compose(recorded: _Recorded, stand: Stand, new_from: int, news: Sequence[Message], new_id: NewId) -> Merge:
+    cursor, place = stand.cursor, stand.place
+    writes = recorded.writes(news, cursor, new_id, new_from)
     delivered = tuple([_named(message, write.id) for message, write in zip(news, writes, strict=True)])
-    moves = cursor is not None and (recorded.head is None or cursor.id != recorded.head.id)
+    moves = place is not None and place != recorded.tip
     if cursor is not None and recorded.known.paused(cursor):
         _refuse_other_roles(news)
-        return Merge((), cursor, cursor.id, moves, new_from, tuple(news), paused=True)
-    if cursor is None and not writes:
+        return Merge((), cursor, cursor.id, moves, new_from, tuple(news), paused=True, place=place)
+    if cursor is None and not writes and stand.ends_with is None:
         raise InvalidInput("Nothing to answer: the conversation is empty and the input adds no message to it.")
     completed, still_open = _complete(recorded, cursor, writes, new_id)
     _refuse_split(still_open, writes)
     chain = (*completed, *writes)
     head = chain[-1].id if chain else cursor.id if cursor else None
-    return Merge(chain, cursor, head, moves and not writes, new_from, delivered)
+    return Merge(chain, cursor, head, moves and not writes, new_from, delivered, place=place, ends_with=stand.ends_with)
 
 
 def _complete(
@@ -289,6 +269,8 @@ def _named(message: Message, identifier: str) -> Message:
         message.name,
         message.provider,
         message.hidden,
+        message.summary,
+        message.copied_from,
     )
 
 

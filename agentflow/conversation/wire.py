@@ -22,7 +22,8 @@ MAX_BITS = 1024  # of an integer, as much as a floating point number reaches; JS
 MAX_SHOWN = 40  # characters of what was sent, in a sentence about it
 
 ROLES: tuple[Role, ...] = get_args(Role)
-MESSAGE_FIELDS = ("id", "role", "content", "tool_calls", "tool_call_id", "name", "hidden")
+MESSAGE_FIELDS = ("id", "role", "content", "tool_calls", "tool_call_id", "name", "hidden", "summary", "copied_from")
+ENGINE_FIELDS = ("hidden", "summary", "copied_from")
 _MESSAGE_FIELDS = frozenset(MESSAGE_FIELDS)
 _PLAIN_FIELDS = frozenset(MESSAGE_FIELDS[:3])  # all that most messages of a long view have
 CALL_FIELDS = ("id", "name", "arguments")
@@ -176,7 +177,16 @@ def message_of(value: Any, level: int = 2, *, may_be_blank: bool = False) -> Mes
         _answered(get("tool_call_id"), role),
         _name(get("name")),
         hidden=optional_bool(get("hidden"), "hidden") or False,
+        summary=optional_bool(get("summary"), "summary") or False,
+        copied_from=optional_id(get("copied_from"), "copied_from"),
     )
+
+
+def refuse_engine_fields(message: Message, where: str) -> None:
+    """Refuse a new message that says of itself what only the engine says (Z6)."""
+    for name in ENGINE_FIELDS:
+        if getattr(message, name):
+            refuse(f"{where}.{name}", "only agentflow marks messages so; leave it out of a new message.")
 
 
 def is_blank(content: Content) -> bool:

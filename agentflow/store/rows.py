@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from agentflow.conversation.tree import Node
-from agentflow.message import Content, Message, Role, ToolCall
+from agentflow.message import Content, Message, Role, ToolCall, WrittenAs
 from agentflow.text import compact_json
 
 
@@ -69,6 +69,7 @@ class InsertMessage(NamedTuple):
     provider: str | None = None
     hidden: int = 0
     copied_from: str | None = None
+    written_as: WrittenAs | None = None
 
 
 class InsertLlmCall(NamedTuple):
@@ -354,7 +355,9 @@ UPDATES: dict[type[Any], tuple[str, tuple[str, ...]]] = {
 }
 
 
-def message_row(message: Message, branch: int, depth: int, turn: int, execution: int) -> InsertMessage:
+def message_row(
+    message: Message, branch: int, depth: int, turn: int, execution: int, written_as: WrittenAs | None = None
+) -> InsertMessage:
     """A message at its place."""
     content, calls, provider = message.content, message.tool_calls, message.provider
     return InsertMessage(
@@ -362,26 +365,23 @@ def message_row(message: Message, branch: int, depth: int, turn: int, execution:
         compact_json(content) if isinstance(content, list) else None,
         compact_json([[call.id, call.name, call.arguments] for call in calls]) if calls else None,
         message.tool_call_id, message.name, compact_json(provider) if provider else None, int(message.hidden),
+        written_as="summary" if message.summary else written_as,
     )  # fmt: skip
 
 
-def copy_row(id_: str, original: Node, branch: int, depth: int, turn: int, execution: int) -> InsertMessage:
+def copy_row(
+    id_: str, original: Node, branch: int, depth: int, turn: int, execution: int, written_as: WrittenAs | None = None
+) -> InsertMessage:
     """A copy at its place: it leaves content and calls to the first original and keeps its turn (C10, X18)."""
     return InsertMessage(
-        branch,
-        depth,
-        id_,
-        original.role,
-        original.turn or turn,
-        execution,
-        call_id=original.tool_call_id,
-        copied_from=original.original,
-    )
+        branch, depth, id_, original.role, original.turn or turn, execution, call_id=original.tool_call_id,
+        copied_from=original.original, written_as=written_as,
+    )  # fmt: skip
 
 
 def message_of(row: Sequence[Any]) -> Message:
-    """The message of `id, role, content, parts, calls, call_id, name, provider, hidden` as selected."""
-    id_, role, content, parts, calls, call_id, name, provider, hidden = row
+    """The message of `id, role, content, parts, calls, call_id, name, provider, hidden, written_as` as selected."""
+    id_, role, content, parts, calls, call_id, name, provider, hidden, written_as = row
     body: Content = json.loads(parts) if parts is not None else content
     return Message(
         id_,
@@ -392,4 +392,5 @@ def message_of(row: Sequence[Any]) -> Message:
         name,
         json.loads(provider) if provider is not None else None,
         bool(hidden),
+        written_as == "summary",
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from agentflow.agents.loaded_agent import LoadedAgent
-from agentflow.context.summary import is_summary
 from agentflow.context.tokens import Report
 from agentflow.conversation.history import History, lean
 from agentflow.conversation.tree import Place
@@ -96,7 +95,7 @@ class StartingHistory:
         claimed = self._step.claimed
         path = await self._path(claimed.head, None)
         begins = (index for index, entry in enumerate(path) if entry.turn == claimed.turn)
-        first = next(index for index in begins if index or not is_summary(path[0].message))
+        first = next(index for index in begins if index or not path[0].message.summary)
         if path[first].message.role == "assistant":  # a turn that brought no message of its own
             first = _asked_from(path[:first])
         history = History()
@@ -132,4 +131,4 @@ def _asked_from(path: list[PathEntry]) -> int:
 
 
 def _is_request(message: Message) -> bool:
-    return message.role in ("user", "system") and not is_summary(message)
+    return message.role in ("user", "system") and not message.summary

@@ -82,6 +82,34 @@ def test_every_row_is_kept_and_the_new_columns_say_what_held_before(kit: Kit, ag
     assert rows(agentflow_db, "SELECT step, after_seq FROM alias") == [(None, None)]
 
 
+def test_what_replaces_of_0_1_0_wrote_is_marked(tmp_path: Path) -> None:
+    """X18, X20: the summary and the copies of each replace, and nothing that came after them."""
+    url = f"sqlite:///{tmp_path / 'sessions.db'}"
+    make_0_1_0(url)
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        for depth, id_, copied in ((1, "sum", None), (2, "copy", "old"), (3, "later", None)):
+            connection.execute(
+                text(
+                    "INSERT INTO message (session_key, branch, depth, id, role, turn, execution, hidden, copied_from) "
+                    "VALUES (1, 99, :depth, :id, 'user', 1, 1, 0, :copied)"
+                ),
+                {"depth": depth, "id": id_, "copied": copied},
+            )
+        told = json.dumps({"kept": 1, "head_id": "copy", "previous_head_id": "old"})
+        connection.execute(
+            text(
+                "INSERT INTO event (session_key, seq, at, type, ref, data) "
+                "VALUES (1, 9999, 0, 'context.replaced', 'sum', :told)"
+            ),
+            {"told": told},
+        )
+    engine.dispose()
+    assert upgrade(url) == ("0001", SCHEMA_VERSION)
+    marked = rows(url, "SELECT id, written_as FROM message WHERE written_as IS NOT NULL ORDER BY depth")
+    assert marked == [("sum", "summary"), ("copy", "kept")]
+
+
 def test_a_question_asked_by_0_1_0_is_answered_and_what_waited_behind_it_runs(kit: Kit) -> None:
     assert kit.status("asked")["questions"][0]["header"] == "Size"
     resumed = kit.answer("L", "asked")

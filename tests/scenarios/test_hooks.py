@@ -223,6 +223,29 @@ def test_the_transcript_can_be_sent_back_as_a_view(agentflow: Kit) -> None:
     ]
 
 
+@pytest.mark.parametrize("restart", [False, True], ids=["warm", "cold"])
+def test_a_view_without_the_last_reply_makes_that_one_again_though_a_hidden_message_asked_for_it(
+    agentflow: Kit, restart: bool
+) -> None:
+    """C14, D32: with a model call, on what was hidden; sending all of it back changes nothing."""
+
+    def once(answer: str) -> Any:
+        return {"continue": "Shorter."} if answer == "long" else None
+
+    agentflow.agent(hooks={"step_end": [once]}, replies=[{"text": "long"}, {"text": "short"}, {"text": "again"}])
+    agentflow.send("m1")
+    view = agentflow.path()
+    if restart:
+        agentflow.restart()
+        agentflow.script([{"text": "again"}])
+    assert agentflow.view(view[:-1]).answer == "again"
+    assert said(agentflow.requests[-1])[1:] == [("user", "m1"), ("assistant", "long"), ("user", "Shorter.")]
+    assert [message["content"] for message in agentflow.path()] == ["m1", "long", "again"]
+    asked = len(agentflow.requests)
+    agentflow.view(agentflow.path())
+    assert len(agentflow.requests) == asked
+
+
 @pytest.mark.parametrize("allowed", [0, 1, 3])
 def test_a_continuation_cannot_loop_past_its_limit(agentflow: Kit, allowed: int) -> None:
     """T9: `max_continuations`, then the answer stands."""

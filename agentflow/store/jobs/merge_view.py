@@ -19,12 +19,13 @@ def merge_view(tx: Tx, request: MergeView) -> Merged:
     if session is None or (session.epoch, session.turn) != (request.epoch, request.turn):
         raise StaleOwner(f"Turn {request.turn} lost its session: nothing of this write was recorded.")
     known = KnownRows(tx, session.key, {pending.place for pending in pending_questions(tx, session.key)})
-    merged = view.merge(known, known.at(session.head), request.messages, request.new_id)
+    merged = view.merge(known, known.at(session.head), request.messages, request.new_id, root=session.head)
     if merged.paused:
         raise InvalidInput("The view ends where another turn waits for the answer to its question.")
-    if merged.head_moved and merged.cursor is not None:
-        session.tell(events.plain(events.HEAD_MOVED, {"head_id": merged.cursor.id}))
-    session.head = None if merged.cursor is None else merged.cursor.place
+    if merged.head_moved:
+        head_id = None if merged.cursor is None else merged.cursor.id
+        session.tell(events.plain(events.HEAD_MOVED, {"head_id": head_id}))
+    session.head = merged.place
     parent = None if merged.cursor is None else merged.cursor.id
     written = session.record(tx, merged.writes, request.turn, request.execution, parent)
     log = tuple(session.flush(tx, request.turn, request.at))

@@ -13,7 +13,8 @@ _CHUNK = 5000
 _COUNTED = 1000
 _NODE = (
     "SELECT node.id, node.branch, node.depth, node.role, coalesce(node.calls, original.calls), node.call_id, "
-    "node.turn, node.copied_from FROM message AS node LEFT JOIN message AS original "
+    "node.turn, node.copied_from, coalesce(original.hidden, node.hidden), node.written_as "
+    "FROM message AS node LEFT JOIN message AS original "
     "ON original.session_key = node.session_key AND original.id = node.copied_from WHERE node.session_key = ? AND "
 )
 _ANCESTRY = (
@@ -45,6 +46,7 @@ class KnownRows:
         """The node at a place."""
         if place is None:
             return None
+        self._load(place.branch)
         found = self._tx.all(_NODE + "node.branch = ? AND node.depth = ?", self._key, *place)
         return next(iter(self._nodes(found)), None)
 
@@ -111,12 +113,13 @@ class KnownRows:
             )
 
     def _nodes(self, found: Iterable[Sequence[Any]]) -> Iterator[Node]:
-        for id_, branch, depth, role, calls, call_id, turn, copied_from in found:
+        for id_, branch, depth, role, calls, call_id, turn, copied_from, hidden, written_as in found:
             self._load(branch)
             if branch in self._of_sub_agents:
                 continue
             asked = tuple(call[0] for call in json.loads(calls)) if calls is not None else ()
-            yield Node(id_, Place(branch, depth), role, asked, call_id, turn, copied_from)
+            place = Place(branch, depth)
+            yield Node(id_, place, role, asked, call_id, turn, copied_from, bool(hidden), written_as)
 
     def _load(self, branch: int) -> None:
         if branch not in self._branches:

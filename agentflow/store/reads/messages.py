@@ -15,7 +15,8 @@ from agentflow.store.sql.transaction import Tx
 # What `message_of` takes, of message `m`; a copy stores none of its content: it is the original's, `o`.
 CONTENT = (
     "m.id, m.role, coalesce(o.content, m.content), coalesce(o.parts, m.parts), coalesce(o.calls, m.calls), m.call_id, "
-    "coalesce(o.name, m.name), coalesce(o.provider, m.provider), coalesce(o.hidden, m.hidden)"
+    "coalesce(o.name, m.name), coalesce(o.provider, m.provider), coalesce(o.hidden, m.hidden), "
+    "coalesce(o.written_as, m.written_as)"
 )
 ORIGINAL = "LEFT JOIN message o ON o.session_key = m.session_key AND o.id = m.copied_from"
 # What `answer_of` takes, of the message that is the answer of a `step`, and that message.
@@ -122,15 +123,7 @@ def answer_of(
 
 def message_at(tx: Tx, key: int, id_: str) -> Message:
     """A recorded message by its id, a copy with its original's content."""
-    row = tx.one(
-        "SELECT node.id, node.role, coalesce(node.content, first.content), coalesce(node.parts, first.parts), "
-        "coalesce(node.calls, first.calls), node.call_id, coalesce(node.name, first.name), "
-        "coalesce(node.provider, first.provider), node.hidden FROM message AS node LEFT JOIN message AS first "
-        "ON first.session_key = node.session_key AND first.id = node.copied_from "
-        "WHERE node.session_key = ? AND node.id = ?",
-        key,
-        id_,
-    )
+    row = tx.one(f"SELECT {CONTENT} FROM message m {ORIGINAL} WHERE m.session_key = ? AND m.id = ?", key, id_)
     if row is None:
         raise LookupError(f"message {id_} is not recorded")
     return message_of(row)

@@ -130,14 +130,14 @@ class OpenStep:
     def _merge(self, given: ClientMessage | ClientAppend | ClientMessages) -> view.Merge:
         known = KnownRows(self.tx, self.session.key, {pending.place for pending in self.pending})
         head, new_id = known.at(self.session.head), self.owning.new_id
-        if isinstance(given, ClientMessages):
-            return view.merge(known, head, given.messages, new_id)
-        return view.append(known, head, given.messages, new_id)
+        compose = view.merge if isinstance(given, ClientMessages) else view.append
+        return compose(known, head, given.messages, new_id, root=self.session.head)
 
     def _move_head(self, merged: view.Merge) -> None:
-        if merged.head_moved and merged.cursor is not None:
-            self.session.tell(events.plain(events.HEAD_MOVED, {"head_id": merged.cursor.id}))
-        self.session.head = None if merged.cursor is None else merged.cursor.place
+        if merged.head_moved:
+            head_id = None if merged.cursor is None else merged.cursor.id
+            self.session.tell(events.plain(events.HEAD_MOVED, {"head_id": head_id}))
+        self.session.head = merged.place
 
     def _stay_paused(self, paused: Pending, merged: view.Merge, turn_id: str | None) -> Replayed:
         """A view that ends on a paused head finds its question there (C27)."""
@@ -192,9 +192,10 @@ class OpenStep:
         """The assistant message the path ends in: there is nothing to answer (C13)."""
         if messages:
             return messages[-1] if messages[-1].role == "assistant" else None
-        if merged.cursor is None or merged.cursor.role != "assistant" or merged.cursor.calls:
+        last = merged.ends_with or merged.cursor
+        if last is None or last.role != "assistant" or last.calls:
             return None
-        return message_at(self.tx, self.session.key, merged.cursor.id)
+        return message_at(self.tx, self.session.key, last.id)
 
     def _drop_todos(self) -> None:
         """A new request starts with an empty list; the client is told when there was one (T32)."""

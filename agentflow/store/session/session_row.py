@@ -194,7 +194,7 @@ def _copied(tx: Tx, key: int, write: Write) -> Message:
     first = message_at(tx, key, write.original.id)
     return Message(
         write.id, first.role, first.content, first.tool_calls, first.tool_call_id, first.name, first.provider,
-        first.hidden,
+        first.hidden, first.summary,
     )  # fmt: skip
 
 

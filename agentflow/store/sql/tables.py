@@ -166,7 +166,9 @@ class Branch(Base, table=True):
 
 
 class Message(Base, table=True):
-    """A node, at a place in a branch. A copy stores no content: it is read from `copied_from` (X18)."""
+    """A node, at a place in a branch. A copy stores no content: it is read from `copied_from`; `written_as` says what
+    a `context.replace` wrote it as (X18).
+    """
 
     __tablename__ = "message"
     __table_args__ = (UniqueConstraint("session_key", "id"),)
@@ -186,6 +188,7 @@ class Message(Base, table=True):
     provider: str | None = _text()
     hidden: int = 0
     copied_from: str | None = _text()
+    written_as: str | None = _text()
 
 
 class Alias(Base, table=True):

@@ -22,12 +22,12 @@ from agentflow.context.strategies import (
     settings_due,
     settings_plan,
 )
-from agentflow.context.summary import SummaryRequest, is_summary, summary_request
+from agentflow.context.summary import SummaryRequest, summary_request
 from agentflow.context.tokens import reported
 from agentflow.conversation.history import BuiltRequest
 from agentflow.errors import AgentflowError, ModelError
 from agentflow.live.interrupt import Interrupted
-from agentflow.message import Message, Usage
+from agentflow.message import Usage
 from agentflow.store import rows
 from agentflow.store.records import AGENT, STATE, PathEntry
 from agentflow.text import compact_json
@@ -249,8 +249,9 @@ def _is_by_size(wanted: Plan) -> bool:
 
 def reads_summary(execution: Execution) -> bool:
     """Whether what an execution reads begins with a summary."""
-    wire = execution.transcript.earlier.wire or execution.transcript.current.wire
-    return bool(wire) and is_summary(Message("", wire[0]["role"], wire[0]["content"]))
+    transcript = execution.transcript
+    begins = transcript.earlier if transcript.earlier.wire else transcript.current
+    return begins.summarized
 
 
 def given_up() -> AgentflowError:

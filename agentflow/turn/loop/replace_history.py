@@ -64,7 +64,7 @@ def replace_history(
     staging.leave_path()
     first: list[Message] = []
     if new.summary is not None:
-        first.append(Message(new_id(), "user", summary_message(new.summary)))
+        first.append(Message(new_id(), "user", summary_message(new.summary), summary=True))
         staging.record(first[0])
     earlier = [_record(staging, each, new_id) for each in new.earlier]
     current = [_record(staging, each, new_id) for each in new.current]
@@ -101,7 +101,7 @@ def keep_history(execution: Execution, reason: str) -> None:
 def _record(staging: Staging, given: PathEntry | Message, new_id: NewId) -> Message:
     if isinstance(given, PathEntry):
         return staging.record_copy(new_id(), given)
-    staging.record(given)
+    staging.record(given, "kept")
     return given
 
 

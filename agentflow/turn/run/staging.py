@@ -13,7 +13,7 @@ from agentflow import events
 from agentflow.agents.loaded_agent import digest
 from agentflow.conversation.tree import Node, Place
 from agentflow.events import LogEntry
-from agentflow.message import Message
+from agentflow.message import Message, WrittenAs
 from agentflow.store import rows
 from agentflow.store.records import Claimed, PathEntry
 from agentflow.store.rows import InsertBranch, Row, copy_row, message_row
@@ -100,21 +100,21 @@ class Staging:
             self.add(rows.InsertBlob(key, text))
         return key
 
-    def record(self, message: Message) -> None:
+    def record(self, message: Message, written_as: WrittenAs | None = None) -> None:
         """Stage a message under the end of the path."""
         place, parent_id = self._next_place(message.id)
-        self.add(message_row(message, place.branch, place.depth, self._turn, self._execution))
+        self.add(message_row(message, place.branch, place.depth, self._turn, self._execution, written_as))
         self._tell_of(message, parent_id, None)
 
     def record_copy(self, id_: str, entry: PathEntry) -> Message:
-        """Stage a copy of a recorded message under the end of the path (X18)."""
+        """Stage the copy that a `context.replace` keeps of a recorded message, under the end of the path (X18)."""
         first = entry.message
         node = Node(
             first.id, entry.place, first.role, (), first.tool_call_id, entry.turn, copied_from=entry.copied_from
         )
         message = replace(first, id=id_)
         place, parent_id = self._next_place(id_)
-        self.add(copy_row(id_, node, place.branch, place.depth, self._turn, self._execution))
+        self.add(copy_row(id_, node, place.branch, place.depth, self._turn, self._execution, "kept"))
         self._tell_of(message, parent_id, node.original)
         return message
 

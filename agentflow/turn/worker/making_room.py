@@ -154,6 +154,9 @@ async def _entries(step: Step, execution: Execution, given: Any) -> list[PathEnt
         raise WorkerFailed(f"The worker's context.replace cannot be used: {refused.message}") from None
     ids = [message.id for message in messages if message.id]
     recorded = {entry.message.id: entry for entry in await step.store.entries(execution.journal.session_key, ids)}
+    for index, message in enumerate(messages):
+        if message.id not in recorded:
+            _refuse_engine_fields(message, index)
     entries = [recorded.get(message.id) or _named(message, step) for message in messages]
     try:
         still_open = [call for exchange in exchanges(map(_message, entries)) for call in exchange.open]
@@ -162,6 +165,13 @@ async def _entries(step: Step, execution: Execution, given: Any) -> list[PathEnt
     if still_open:
         raise WorkerFailed(f"The worker's context.replace splits an exchange: call {still_open[0]!r} has no result.")
     return entries
+
+
+def _refuse_engine_fields(message: Message, index: int) -> None:
+    try:
+        wire.refuse_engine_fields(message, f"context.replace.messages[{index}]")
+    except InvalidInput as refused:
+        raise WorkerFailed(f"The worker's context.replace cannot be used: {refused.message}") from None
 
 
 def _named(message: Message, step: Step) -> Message:

@@ -13,6 +13,10 @@ def user(id: str, text: str = "please") -> Message:
     return Message(id, "user", text)
 
 
+def summary_node(id: str, text: str) -> Message:
+    return Message(id, "user", summary_message(text), summary=True)
+
+
 def says(id: str, text: str = "done") -> Message:
     return Message(id, "assistant", text)
 
@@ -53,7 +57,7 @@ def turn(draw: st.DrawFn, id: str, *, most: int) -> list[Message]:
 @st.composite
 def readings(draw: st.DrawFn) -> Reading:
     """Some earlier turns, perhaps an earlier summary before them, and a turn that may be long or wait for results."""
-    path = [user("S", summary_message("Sam logs naps."))] if draw(st.booleans()) else []
+    path = [summary_node("S", "Sam logs naps.")] if draw(st.booleans()) else []
     for number in range(draw(st.integers(0, 4))):
         path += [*draw(turn(f"t{number}", most=3)), says(f"t{number}end", "Answer " * draw(st.integers(1, 30)))]
     current = draw(turn("now", most=10))

@@ -10,7 +10,7 @@ from agentflow.context.summary import summary_message
 from agentflow.conversation.history import History, exchanges
 from agentflow.message import Message, ToolCall
 
-from .histories import asks, ids, says, user
+from .histories import asks, ids, says, summary_node, user
 
 PARALLEL = [user("u1"), *asks("a1", 3, "Looking."), *asks("a2", 10), says("a3")]
 REQUEST = user("u2", "Delete a94a8fe5.\nBut do NOT delete b17.\nThanks")
@@ -64,7 +64,7 @@ def test_fewer_messages_than_are_kept_leave_nothing_to_summarize(earlier: list[M
 
 def test_an_earlier_summary_is_not_summarized_alone() -> None:
     """B23: it is part of what the next summary reads, but only with something new."""
-    summary = user("S", summary_message("The code word is KIWI."))
+    summary = summary_node("S", "The code word is KIWI.")
     news = [user("u1"), says("a1")]
     assert keep_recent(reading([summary, *news], [REQUEST]), 2) is None
     assert keep_turn(reading([summary], [REQUEST]), limit=None, tokens=0) is None
@@ -133,7 +133,7 @@ def test_a_turn_that_brought_no_message_keeps_the_one_it_answers() -> None:
 
 def test_the_summary_is_never_taken_for_the_request() -> None:
     """A compacted turn is cut again: the opening message after the summary is the one that stays."""
-    summary = user("S", summary_message("The code word is KIWI."))
+    summary = summary_node("S", "The code word is KIWI.")
     for turn_from in (0, 1):
         again = Reading([summary, REQUEST, *LONG], turn_from, lean=True, fixed_chars=0)
         cut = keep_turn(again, limit=1, tokens=100)
@@ -143,7 +143,7 @@ def test_the_summary_is_never_taken_for_the_request() -> None:
 
 def test_a_reset_keeps_only_the_current_turn() -> None:
     """X13: no summary, and an earlier one goes too."""
-    summary = user("S", summary_message("Old."))
+    summary = summary_node("S", "Old.")
     cut = start_over(reading([summary, *PARALLEL], [REQUEST]))
     assert cut is not None
     assert list(cut.kept) == [REQUEST]

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from agentflow.context.compaction import Cut, Reading, keep_recent, keep_turn, make_room, refusal, start_over
 from agentflow.context.strategies import Context, Strategy, overflow_plan, plan
-from agentflow.context.summary import is_summary, summary_message, summary_request
+from agentflow.context.summary import summary_request
 from agentflow.context.tokens import tokens_to_read
 from agentflow.conversation.history import History, build_request, exchanges, lean
 from agentflow.message import Message
 
-from .histories import ids, readings, user
+from .histories import ids, readings, summary_node
 
 lawful = settings(max_examples=40, deadline=None)
 limits = st.one_of(st.none(), st.integers(1, 40_000))
@@ -40,7 +40,7 @@ def chars(reading: Reading) -> int:
 
 def replaced(reading: Reading, cut: Cut, summary: str) -> Reading:
     """The path after the `context.replace`, as the engine reads it."""
-    path = [user("new", summary_message(summary)), *cut.kept]
+    path = [summary_node("new", summary), *cut.kept]
     turn_from = len(path) - sum(message.id.startswith("now") for message in path)
     return Reading(path, turn_from, reading.lean, reading.fixed_chars)
 
@@ -76,7 +76,7 @@ def test_nothing_that_was_read_is_lost_between_summary_and_kept(
     read = {*ids(tuple(lean(before) if reading.lean else before)), *ids(tuple(reading.path[reading.turn_from :]))}
     for cut in cuts_of(reading, count, limit):
         assert read <= {*ids(cut.older), *ids(cut.older_of_turn), *ids(cut.kept)}
-        if is_summary(reading.path[0]):
+        if reading.path[0].summary:
             assert cut.older[0] == reading.path[0]
 
 
@@ -163,5 +163,5 @@ def test_the_summary_request_is_bounded_and_the_second_one_reads_less(
         assert all(len(entry) < 4 * 4_500 + 1_000 for entry in request.entries)
         assert second is not None
         assert sum(map(len, second.entries)) <= sum(map(len, request.entries)) // 2 + 60
-        assert second.earlier == request.earlier == ("Sam logs naps." if is_summary(reading.path[0]) else "")
+        assert second.earlier == request.earlier == ("Sam logs naps." if reading.path[0].summary else "")
         assert second.shorter() is None

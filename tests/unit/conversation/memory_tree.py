@@ -1,4 +1,4 @@
-"""A whole session's tree in a dict: what `view.Known` asks, answered without a database."""
+"""A whole session's tree in a dict: what `Known` asks, answered without a database."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import count
 from agentflow.clock import NewId
 from agentflow.conversation.tree import Branch, Node, Path, Place, chain_under, parent_of
 from agentflow.conversation.view import Merge, Write
-from agentflow.message import Message, ToolCall
+from agentflow.message import Message, ToolCall, WrittenAs
 
 
 def numbered(prefix: str = "$new") -> NewId:
@@ -35,6 +35,7 @@ class MemoryTree:
         self.order: list[Node] = []
         self.contents: dict[str, Message] = {}
         self.head: Node | None = None
+        self.root: Place | None = None
         self.questions: set[str] = set()
         self.aliases: dict[str, str] = {}
         self._nodes: dict[str, Node] = {}
@@ -42,6 +43,9 @@ class MemoryTree:
         self._tips: dict[int, int] = {}
 
     # What `Known` asks.
+
+    def at(self, place: Place | None) -> Node | None:
+        return None if place is None else self._at.get(place)
 
     def recorded(self, ids: Collection[str]) -> Collection[str]:
         return self.nodes(ids).keys()
@@ -78,7 +82,7 @@ class MemoryTree:
 
     def parent(self, node: Node) -> Node | None:
         place = parent_of(self.branches, node.place)
-        return self._at[place] if place else None
+        return self._at.get(place) if place else None
 
     def path(self, tip: Node | None = None) -> list[Node]:
         """Root first, read as a store reads it: by the ranges of the path."""
@@ -91,8 +95,7 @@ class MemoryTree:
 
     def add(self, parent: str | None, *messages: Message) -> MemoryTree:
         """Record messages as a chain under a node, and move the head to the last."""
-        cursor = self._nodes[parent] if parent else None
-        self._record(cursor, [Write(each.id, each) for each in messages])
+        self._record(self._nodes[parent].place if parent else None, [Write(each.id, each) for each in messages])
         return self
 
     def move(self, id: str | None) -> MemoryTree:
@@ -101,21 +104,36 @@ class MemoryTree:
 
     def apply(self, merge: Merge) -> MemoryTree:
         if merge.head_moved:
-            self.head = merge.cursor
+            self.head, self.root = merge.cursor, merge.place
         if merge.writes:
-            self._record(merge.cursor, merge.writes)
+            self._record(merge.place, merge.writes)
         assert merge.head == (self.head.id if self.head else None)
         return self
 
-    def _record(self, cursor: Node | None, writes: Iterable[Write]) -> None:
-        tip = self._tips[cursor.place.branch] if cursor else 0
-        chain = chain_under(cursor.place if cursor else None, tip, len(self.branches) + 1)
+    def replace(self, summary: str | None, *kept: str) -> MemoryTree:
+        """A `context.replace` (X18): a new root, the summary first, then copies of the kept messages."""
+        new_id = numbered("copy-" if summary is None else f"{summary}-")
+        first = [] if summary is None else [Write(summary, Message(summary, "user", "S", summary=True))]
+        self._record(None, [*first, *(Write(new_id(), original=self._nodes[id]) for id in kept)], "kept")
+        return self
+
+    def _record(self, place: Place | None, writes: Iterable[Write], written_as: WrittenAs | None = None) -> None:
+        tip = self._tips.get(place.branch, 0) if place else 0
+        chain = chain_under(place, tip, len(self.branches) + 1)
         if chain.branch:
             self.branches[chain.branch.number] = chain.branch
         for index, write in enumerate(writes):
             content = write.message or self.contents[write.original.original if write.original else ""]
             node = Node(
-                write.id, chain.place(index), write.role, write.calls, write.tool_call_id, write.turn, write.copied_from
+                write.id,
+                chain.place(index),
+                write.role,
+                write.calls,
+                write.tool_call_id,
+                write.turn,
+                write.copied_from,
+                content.hidden,
+                "summary" if content.summary and not write.copied_from else written_as,
             )
             assert node.id not in self._nodes, f"{node.id} is recorded twice"
             assert node.place not in self._at, f"{node.place} is taken"

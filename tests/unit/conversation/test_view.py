@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -111,32 +112,119 @@ class TestCompactedBranch:
 
     @pytest.fixture
     def tree(self) -> MemoryTree:
-        tree = talk()
-        return tree.apply(seen(tree, message("summary"), "u2", "a2"))
+        return talk().replace("S", "u2", "a2")
 
     def test_old_ids_with_news_stay_on_the_compacted_branch(self, tree: MemoryTree) -> None:
         tree.apply(seen(tree, "u1", "a1", "u2", "a2", message("u3")))
-        assert tree.ids() == ["summary", "$new1", "$new2", "u3"]
+        assert tree.ids() == ["S", "S-1", "S-2", "u3"]
 
-    def test_old_ids_without_news_are_the_way_back(self, tree: MemoryTree) -> None:
-        outcome = seen(tree, "u1", "a1", "u2", "a2")
-        assert (outcome.writes, outcome.head, outcome.head_moved) == ((), "a2", True)
+    def test_old_ids_without_news_stay_there_too(self, tree: MemoryTree) -> None:
+        whole = seen(tree, "u1", "a1", "u2", "a2")
+        assert (whole.writes, whole.head, whole.head_moved) == ((), "S-2", False)
+        again = seen(tree, "u1", "a1", "u2")
+        assert (again.writes, again.head, again.head_moved) == ((), "S-1", True)
+
+    def test_what_a_replace_left_out_directly_before_its_first_copy_means_the_summary(self, tree: MemoryTree) -> None:
+        """An edit of the first kept message, twice."""
+        for edited in ("e1", "e2"):
+            tree.apply(seen(tree, "u1", "a1", message(edited)))
+            assert tree.ids() == ["S", edited]
+
+    def test_a_view_that_ends_before_the_first_copy_has_its_answer(self, tree: MemoryTree) -> None:
+        """C13: everything kept was deleted; what was left out stays out."""
+        outcome = seen(tree, "u1", "a1")
+        assert (outcome.head, outcome.head_moved, outcome.ends_with) == ("S", True, tree.node("a1"))
+        tree.apply(outcome)
+        tree.apply(seen(tree, "u1", "a1", message("new")))
+        assert tree.ids() == ["S", "new"]
+
+    def test_after_a_reset_the_empty_root_stands_for_what_was_left_out(self) -> None:
+        tree = talk().replace(None, "u2", "a2")
+        for edited in ("e1", "e2"):
+            tree.apply(seen(tree, "u1", "a1", message(edited)))
+            assert tree.ids() == [edited]
+        outcome = seen(tree, "u1", "a1")
+        assert (outcome.head, outcome.head_moved, outcome.ends_with) == (None, True, tree.node("a1"))
+        tree.apply(outcome)
+        view = [tree.contents["u1"], tree.contents["a1"], message("e3")]
+        tree.apply(merge(tree, tree.head, view, numbered(), root=tree.root))
+        assert tree.ids() == ["e3"]
+
+    def test_hidden_messages_before_the_first_copy_are_not_missed(self) -> None:
+        tree = MemoryTree().add(None, message("u1"), message("a1", "assistant"), message("h", hidden=True))
+        tree.add("h", message("a2", "assistant")).replace("S", "a2")
+        assert seen(tree, "u1", "a1", message("e")).place == tree.node("S").place
+
+    def test_copies_that_news_made_are_not_meant(self) -> None:
+        """C10, C15."""
+        tree = talk()
+        tree.apply(seen(tree, message("root"), "u2", "a2"))
+        assert seen(tree, "u1", "a1", "u2", "a2", message("n")).cursor == tree.node("a2")
+        assert seen(tree, "u1", "a1", message("n")).cursor == tree.node("a1")
 
     def test_an_id_that_was_summarized_away_means_itself(self, tree: MemoryTree) -> None:
         outcome = seen(tree, "u1", message("edit"))
         assert outcome.cursor == tree.node("u1")
 
     def test_a_copy_of_a_copy_is_found_by_either_old_id(self, tree: MemoryTree) -> None:
-        again = merge(tree, tree.head, [message("second"), tree.contents["a2"]], numbered("again"))
-        tree.apply(again)
-        for old in ("a2", "$new2"):
-            assert seen(tree, message(old, "assistant"), message("n")).cursor == tree.node("again1")
+        tree.replace("T", "S-2")
+        for old in ("a2", "S-2"):
+            assert seen(tree, message(old, "assistant"), message("n")).cursor == tree.node("T-1")
+        for left_out in ("u2", "S-1"):
+            assert seen(tree, message(left_out), message("n")).cursor == tree.node("T")
 
     def test_a_node_on_the_active_path_is_not_replaced_by_a_later_copy_of_it(self) -> None:
         """An edit after the first message must branch there, though a copy of it stands further down."""
         tree = MemoryTree().add(None, message("u1"), message("a1", "assistant"))
         tree.apply(seen(tree, "u1", message("n1"), "u1"))
         assert seen(tree, "u1", message("n2")).cursor == tree.node("u1")
+
+
+class TestHiddenMessages:
+    """C14, D32: a continuation belongs to the place before it."""
+
+    @pytest.fixture
+    def tree(self) -> MemoryTree:
+        tree = MemoryTree().add(None, message("u1"), message("a1", "assistant"), message("h1", hidden=True))
+        return tree.add("h1", message("a2", "assistant"), message("h2", hidden=True), message("a3", "assistant"))
+
+    @pytest.mark.parametrize(("seen_ids", "cursor"), [(["u1"], "u1"), (["u1", "a1"], "h1"), (["u1", "a1", "a2"], "h2")])
+    def test_a_view_without_the_last_visible_reply_ends_after_what_was_hidden(
+        self, tree: MemoryTree, seen_ids: list[str], cursor: str
+    ) -> None:
+        outcome = seen(tree, *seen_ids)
+        assert (outcome.head, outcome.head_moved, outcome.writes) == (cursor, True, ())
+
+    def test_the_whole_view_changes_nothing(self, tree: MemoryTree) -> None:
+        assert seen(tree, "u1", "a1", "a2", "a3").head_moved is False
+
+    def test_news_go_under_the_visible_message(self, tree: MemoryTree) -> None:
+        assert seen(tree, "u1", "a1", message("n")).cursor == tree.node("a1")
+
+    def test_hidden_messages_of_another_branch_are_not_in_the_way(self, tree: MemoryTree) -> None:
+        tree.add("u1", message("other", "assistant"))
+        assert seen(tree, "u1", "a1").head == "a1"
+
+    def test_the_same_holds_on_a_compacted_branch(self, tree: MemoryTree) -> None:
+        tree.replace("S", "a2", "h2", "a3")
+        assert seen(tree, "u1", "a1", "a2").head == "S-2"
+
+
+class TestFieldsOfTheEngine:
+    """Z6: what a read adds is ignored on a recorded message and refused on a new one."""
+
+    @pytest.mark.parametrize("field", [{"hidden": True}, {"summary": True}, {"copied_from": "u1"}])
+    def test_marks_of_a_new_message_are_refused_and_those_of_a_known_one_ignored(self, field: dict[str, Any]) -> None:
+        tree = talk()
+        known = [message(id, role, **field) for id, role in (("u1", "user"), ("a1", "assistant"))]
+        outcome = merge(tree, tree.head, [*known, message("n")], numbered())
+        assert [write.message for write in outcome.writes] == [message("n")]
+        (name,) = field
+        with pytest.raises(InvalidInput, match=rf"messages\[2\]\.{name}") as refused:
+            merge(tree, tree.head, [*known, message("n", **field)], numbered())
+        assert refused.value.detail == {"field": f"messages[2].{name}"}
+        with pytest.raises(InvalidInput, match=name):
+            append(tree, tree.head, [message("n", **field)], numbered())
 
 
 class TestWholeExchanges:
