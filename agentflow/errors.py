@@ -41,6 +41,8 @@ ModelErrorKind = Literal[
     "bad_request",
     "context_overflow",
     "cut",
+    "bad_reply",
+    "output_limit",
     "content_filter",
     "script",
 ]

@@ -40,6 +40,7 @@ DONE = "done"
 # Streamed only, `seq` null.
 LLM_DELTA = "llm.delta"
 FLOW_EMITTED = "flow.emitted"
+MODEL_LOADING = "model.loading"  # {call_id, model}: the first call of this process waits for litellm's import
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ class Answer:
     connection before the finish: `end` closes the stream cleanly, `reset` breaks it. `hang` waits for ever before the
     first byte (`first`) or before the finish (`finish`). `late_error` is sent as an error event inside the 200 stream.
     `status` other than 200 answers with `error` as the message (or with that JSON object as the whole body).
+    `raw` is the body itself, byte for byte, of the given `content_type`; nothing is added to it.
     """
 
     text: str | Sequence[str] = ""
@@ -58,6 +59,8 @@ class Answer:
     error: str | dict[str, Any] = ""
     error_code: str | None = None
     headers: dict[str, str] = field(default_factory=dict)
+    raw: bytes | None = None
+    content_type: str = "text/event-stream"
 
 
 @dataclass
@@ -198,6 +201,12 @@ async def _watch(reader: asyncio.StreamReader, received: Received) -> None:
 async def _send(writer: asyncio.StreamWriter, received: Received, answer: Answer) -> None:
     if answer.hang == "first":
         await asyncio.Event().wait()
+    if answer.raw is not None:
+        length = {} if answer.status == 204 else {"content-length": str(len(answer.raw))}
+        headers = {"content-type": answer.content_type, **length, **answer.headers}
+        writer.write(_head(answer.status, headers) + answer.raw)
+        await writer.drain()
+        return
     if answer.status != 200:
         await _send_error(writer, answer)
         return

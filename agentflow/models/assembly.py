@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from agentflow.clock import NewId
 from agentflow.message import ToolCall, Usage
+from agentflow.models.argument_pieces import joined, value_of
 from agentflow.models.protocol import (
     Delta,
     FinishReason,
@@ -32,7 +32,7 @@ class RawCall:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a stream amounted to. Without `finish_reason` it was cut (T12).
+    """What a stream amounted to. Without `finish_reason` it was cut (T12); `finish_word` is the provider's own for it.
 
     `provider` is what goes beside the message (T15), without the name of the model.
     """
@@ -43,6 +43,7 @@ class Reply:
     usage: Usage | None
     finish_reason: str | None
     provider: dict[str, Any] | None
+    finish_word: str | None = None
 
 
 class _OpenCall:
@@ -55,14 +56,15 @@ class _OpenCall:
         self.arguments: list[str] = []
 
     def complete(self) -> bool:
-        """Whether the arguments are a whole JSON value already, so that more of them would spoil it."""
+        """Whether the arguments are a whole JSON object already."""
         if not self.arguments or not self.arguments[-1].rstrip().endswith("}"):
             return False
-        try:
-            json.loads("".join(self.arguments))
-        except ValueError:
-            return False
-        return True
+        return isinstance(value_of("".join(self.arguments)), dict)
+
+    def is_told_again(self, fragment: ToolFragment) -> bool:
+        """Whether a fragment without id repeats this whole call, as some servers do where the stream ends."""
+        told = self.id and not fragment.id and fragment.name == self.name and fragment.index == self.index
+        return bool(told) and self.complete() and value_of(fragment.arguments) == value_of("".join(self.arguments))
 
     def add(self, fragment: ToolFragment) -> None:
         self.id = self.id or fragment.id or None
@@ -74,7 +76,7 @@ class _OpenCall:
             self.arguments.append(fragment.arguments)
 
     def raw(self) -> RawCall:
-        return RawCall(self.id, sanitise(self.name) or None, sanitise("".join(self.arguments)))
+        return RawCall(self.id, sanitise(self.name) or None, sanitise(joined(self.arguments)))
 
 
 class Assembler:
@@ -86,12 +88,13 @@ class Assembler:
 
     __slots__ = (
         "_by_id", "_calls", "_last", "_latest", "_provider", "_reasoning", "_text",
-        "finish_reason", "offset", "usage",
+        "finish_reason", "finish_word", "offset", "usage",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.offset = 0  # characters of text so far: where the next text delta begins
         self.finish_reason: str | None = None
+        self.finish_word: str | None = None
         self.usage: Usage | None = None
         self._text: list[str] = []
         self._reasoning: list[str] = []
@@ -112,7 +115,7 @@ class Assembler:
         elif isinstance(delta, UsageReport):
             self.usage = delta.usage
         elif isinstance(delta, FinishReason):
-            self.finish_reason = delta.reason
+            self.finish_reason, self.finish_word = delta.reason, delta.word
         elif isinstance(delta, ProviderData):
             self._provider.update(delta.data)
 
@@ -129,13 +132,17 @@ class Assembler:
         return Reply(
             sanitise(self.text),
             sanitise(self.reasoning),
-            tuple(call.raw() for call in self._calls),
+            once_each(call.raw() for call in self._calls),
             self.usage,
             self.finish_reason,
             dict(self._provider) or None,
+            self.finish_word,
         )
 
     def _fragment(self, fragment: ToolFragment) -> None:
+        latest = self._last if fragment.index is None else self._latest.get(fragment.index)
+        if fragment.name and latest is not None and latest.is_told_again(fragment):
+            return
         call = self._continued(fragment)
         if call is None:
             call = _OpenCall(fragment.index)
@@ -158,6 +165,22 @@ class Assembler:
             return None if fragment.name and fragment.arguments and known.complete() else known
         # An id that comes late, or a new one for every piece: without a name it belongs to the unfinished call.
         return latest if latest is not None and not fragment.name and not latest.complete() else None
+
+
+def once_each(calls: Iterable[RawCall]) -> tuple[RawCall, ...]:
+    """Without those that are told again: the same id, the same name and equal arguments (T14)."""
+    kept: list[RawCall] = []
+    told: dict[str, list[RawCall]] = {}
+    for call in calls:
+        earlier = told.setdefault(call.id, []) if call.id else []
+        if not any(_is_same(call, other) for other in earlier):
+            earlier.append(call)
+            kept.append(call)
+    return tuple(kept)
+
+
+def _is_same(one: RawCall, other: RawCall) -> bool:
+    return one.name == other.name and value_of(one.arguments) == value_of(other.arguments)
 
 
 def settle_calls(raw_calls: Iterable[RawCall], taken_ids: Collection[str], new_id: NewId) -> tuple[ToolCall, ...]:

@@ -129,6 +129,7 @@ TABLE: tuple[Row, ...] = (
         text=r"(incorrect|invalid|missing)\ (\w+\ )?(x-)?api[\ -_]?key | missing\ credentials"
         r"| api_key\ client\ option\ must\ be\ set",
     ),
+    _row("cut", streaming=True, text=r"repeating\ the\ same\ chunk"),
     _row(
         "timeout",
         statuses="408 504",
@@ -161,14 +162,16 @@ SENTENCES: dict[ModelErrorKind, tuple[str, str]] = {
     "bad_request": ("refused the request as invalid", "Check the model's name and settings."),
     "context_overflow": ("refused the request as too long for its context window", "Shorten the conversation."),
     "cut": ("ended its reply before it was complete", "Try again."),
+    "bad_reply": ("replied with something that has no text", "Ask for text, or use another model."),
+    "output_limit": ("reached its output limit before it said anything", "Raise max_output_tokens."),
     "content_filter": ("withheld the reply because of its content filter", "Rephrase the request."),
     "script": ("has no reply for this request", "Add one to the script."),
 }
 
 
-def classify(facts: Facts) -> ModelErrorKind:
+def classify(facts: Facts, otherwise: ModelErrorKind = OTHERWISE) -> ModelErrorKind:
     """The kind of the first row that fits."""
-    return next((row.kind for row in TABLE if row.fits(facts)), OTHERWISE)
+    return next((row.kind for row in TABLE if row.fits(facts)), otherwise)
 
 
 def model_error(model: str, facts: Facts, *, secrets: Iterable[str] = ()) -> ModelError:

@@ -1,84 +1,24 @@
-"""The models litellm knows, and the only place that imports it.
-
-litellm takes seconds to import, reads `.env` and fetches a price table unless told otherwise, retries on its own and
-estimates usage it was not given. Here it is loaded on the first call, in a thread, with all of that switched off.
-"""
+"""A model litellm knows: one attempt, streamed, with all that litellm would do by itself switched off."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import copy
-import functools
-import os
-import warnings
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from agentflow.models.errors import Facts, model_error
-from agentflow.models.failures import facts_of
+from agentflow.errors import ModelError
+from agentflow.models import litellm_loading
+from agentflow.models.answer_body import ANSWER, AnswerBody
+from agentflow.models.call_ids import accepted_ids, ids_of, rewrite_ids
+from agentflow.models.ending import Heard, finish_of, refused_by
 from agentflow.models.litellm_wire import ChunkReader, system_apart, usage_of, wire_messages
 from agentflow.models.protocol import Delta, ModelRequest, UsageReport
 
-_ENVIRONMENT = {
-    "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # the price table inside the package, not the one on the network
-    "LITELLM_MODE": "PRODUCTION",  # do not load `.env` into this process
-    "LITELLM_LOG": "ERROR",
-}
-_SETTINGS = {
-    "suppress_debug_info": True,
-    "telemetry": False,
-    # Let it fill in what a provider insists on: tools where the history has calls, a first user message ...
-    "modify_params": True,
-    # ... but never count tokens itself: that is slow, and an estimate would pass for the provider's own report.
-    "disable_token_counter": True,
-}
-
 _open_streams: WeakKeyDictionary[asyncio.AbstractEventLoop, int] = WeakKeyDictionary()
-
-
-def _quiet() -> None:
-    """Ignore what litellm warns of in its own code: where warnings are errors, its calls would fail by them.
-
-    Said again for every call, because a test runner takes such filters back after each test.
-    """
-    warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"litellm\b")
-    warnings.filterwarnings("ignore", r"Items? .*`ReadOnly` qualifier", UserWarning, r"pydantic\b")
-    # What it prepared for a call that was given up before it went out; told by no module, so by its names.
-    warnings.filterwarnings("ignore", r"coroutine '.*(completion|streaming).*' was never awaited", RuntimeWarning)
-
-
-@functools.cache
-def _load() -> Any:
-    for name, value in _ENVIRONMENT.items():
-        os.environ.setdefault(name, value)
-    _quiet()
-    import litellm
-
-    for setting, switch in _SETTINGS.items():
-        setattr(litellm, setting, switch)
-    return litellm
-
-
-def _idle_clients(litellm: Any) -> list[Any]:
-    """Its clients of this event loop, taken out of its cache; and the one it shares among loops, if no loop streams."""
-    from litellm.caching.evicted_client_closer import running_loop_token
-
-    cache, mine = litellm.in_memory_llm_clients_cache, f"-{running_loop_token()}"
-    clients = {key: client for key, client in list(cache.cache_dict.items()) if key.endswith(mine)}
-    for key in clients:
-        cache.delete_cache(key)
-    shared = vars(litellm).get("module_level_aclient")
-    return [*clients.values(), *([shared] if shared and not any(_open_streams.values()) else [])]
-
-
-async def _loaded() -> Any:
-    if not _load.cache_info().currsize:
-        return await asyncio.to_thread(_load)
-    _quiet()
-    return _load()
 
 
 class LitellmModel:
@@ -124,12 +64,19 @@ class LitellmModel:
             "max_retries": 0,
         }
 
+    def is_loaded(self) -> bool:
+        return litellm_loading.is_loaded()
+
+    async def load(self) -> None:
+        """Import litellm, in a thread."""
+        await litellm_loading.loaded()
+
     async def warm(self) -> None:
         """Load litellm and the classes it builds on first use, so that the first call does not wait for them.
 
         Under a frozen clock it cannot be loaded: warm up first.
         """
-        litellm = await _loaded()
+        litellm = await litellm_loading.loaded()
         await litellm.acompletion(
             model="openai/none", messages=[{"role": "user", "content": "."}], mock_response=".", api_key="none"
         )
@@ -139,48 +86,54 @@ class LitellmModel:
 
         Models share them; they are opened again when they are needed.
         """
-        if not _load.cache_info().currsize or _open_streams.get(asyncio.get_running_loop()):
+        if not self.is_loaded() or _open_streams.get(asyncio.get_running_loop()):
             return
-        for client in _idle_clients(_load()):
+        shared_too = not any(_open_streams.values())
+        for client in litellm_loading.idle_clients(litellm_loading.load(), shared_too=shared_too):
             with contextlib.suppress(Exception):  # a connection that is broken already is closed
                 await client.close()
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta, None]:
         """One attempt, streamed, as `Model.stream` promises (T12, T16)."""
-        litellm = await _loaded()
+        litellm = await litellm_loading.loaded()
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._timeout_secs if self._timeout_secs else None
         chunks: Any = None
-        reader = ChunkReader()
+        heard = Heard(self.name, ChunkReader(), AnswerBody(), self._secrets)
         _open_streams[loop] = _open_streams.get(loop, 0) + 1
         try:
             async with asyncio.timeout_at(deadline):
-                chunks = await litellm.acompletion(**self._arguments, **self._conversation(litellm, request))
+                with _listening(heard.body):
+                    chunks = await litellm.acompletion(**self._arguments, **self._conversation(litellm, request))
             while True:
                 # A time limit must not stay open across a yield: it would cancel whoever reads the stream.
                 async with asyncio.timeout_at(deadline):
-                    chunk = await anext(chunks, None)
+                    with _listening(heard.body):
+                        chunk = await anext(chunks, None)
                 if chunk is None:
                     break
-                for delta in reader.read(chunk):
+                for delta in heard.reader.read(chunk):
                     yield delta
                 if report := self._report(litellm, chunk):
                     yield report
-            for delta in reader.end():
+            for delta in heard.reader.end():
                 yield delta
         except Exception as error:
             # Not chained: the library's exceptions carry the request, credentials included.
-            raise model_error(self.name, facts_of(error, streaming=chunks is not None), secrets=self._secrets) from None
+            raise refused_by(error, heard, streaming=chunks is not None) from None
         finally:
             _open_streams[loop] -= 1
             if chunks is not None:
                 await chunks.aclose()
-        if not reader.finished:
-            raise model_error(self.name, _CUT)
+        finish = finish_of(heard)
+        if isinstance(finish, ModelError):
+            raise finish
+        yield finish
 
     def _conversation(self, litellm: Any, request: ModelRequest) -> dict[str, Any]:
         provider = litellm.get_llm_provider(self.name, api_base=self._arguments.get("api_base"))[1]
         messages = wire_messages(request.messages, apart=system_apart(self.name, provider))
+        rewrite_ids(messages, accepted_ids(ids_of(messages), self.name, provider))
         return {"messages": messages, **({"tools": copy.deepcopy(list(request.tools))} if request.tools else {})}
 
     def _report(self, litellm: Any, chunk: Any) -> UsageReport | None:
@@ -198,4 +151,11 @@ class LitellmModel:
         return None
 
 
-_CUT = Facts(text="the stream ended before a finish_reason", streaming=True)
+@contextlib.contextmanager
+def _listening(body: AnswerBody) -> Iterator[None]:
+    """What is asked meanwhile is answered into `body`."""
+    token = ANSWER.set(body)
+    try:
+        yield
+    finally:
+        ANSWER.reset(token)

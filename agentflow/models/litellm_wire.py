@@ -8,9 +8,9 @@ from decimal import Decimal
 from typing import Any
 
 from agentflow.message import Usage
+from agentflow.models.answer_body import text_in
 from agentflow.models.protocol import (
     Delta,
-    FinishReason,
     ProviderData,
     ReasoningDelta,
     TextDelta,
@@ -23,12 +23,6 @@ WireMessage = dict[str, Any]
 SYSTEM_APART = frozenset({"anthropic", "bedrock", "bedrock_converse", "gemini", "vertex_ai", "vertex_ai_beta"})
 NOTE = "[Instruction from the application, not from the user]"
 OPENING = "[The beginning of the conversation is left out]"
-
-FINISH_REASONS = {
-    "stop": "stop", "end_turn": "stop", "eos": "stop", "tool_calls": "tool_calls", "function_call": "tool_calls",
-    "tool_use": "tool_calls", "length": "length", "max_tokens": "length", "content_filter": "content_filter",
-    "refusal": "content_filter",
-}  # fmt: skip
 
 
 def system_apart(model: str, provider: str) -> bool:
@@ -61,10 +55,15 @@ def _copied(message: WireMessage) -> WireMessage:
 
 
 class ChunkReader:
-    """Reads one stream's chunks, which have the shape of chat-completion chunks."""
+    """Reads one stream's chunks, which have the shape of chat-completion chunks.
+
+    `finish_reason` is the library's, null for a stream that was cut. `said`: there was text, reasoning or a call.
+    """
 
     def __init__(self) -> None:
-        self.finished = False
+        self.finish_reason: str | None = None
+        self.has_text = False
+        self.said = False
         self._thinking: list[dict[str, Any]] = []
         self._reasoning: list[str] = []
 
@@ -73,8 +72,7 @@ class ChunkReader:
         for choice in chunk.choices[:1]:
             yield from self._delta(choice.delta)
             if choice.finish_reason:
-                self.finished = True
-                yield FinishReason(FINISH_REASONS.get(choice.finish_reason, "stop"))
+                self.finish_reason = str(choice.finish_reason)
 
     def end(self) -> Iterator[Delta]:
         """What the provider must get back with this reply in the turn (T15): signed blocks or plain reasoning."""
@@ -86,12 +84,15 @@ class ChunkReader:
     def _delta(self, delta: Any) -> Iterator[Delta]:
         if thinking := getattr(delta, "thinking_blocks", None):
             self._keep(thinking)
-        if reasoning := getattr(delta, "reasoning_content", None):
+        if reasoning := _text(getattr(delta, "reasoning_content", None)):
+            self.said = True
             self._reasoning.append(reasoning)
             yield ReasoningDelta(reasoning)
-        if delta.content:
-            yield TextDelta(delta.content)
+        if text := _text(delta.content):
+            self.said = self.has_text = True
+            yield TextDelta(text)
         for call in delta.tool_calls or ():
+            self.said = True
             function = call.function
             yield ToolFragment(call.index, call.id or None, function.name or None, function.arguments or "")
 
@@ -103,6 +104,10 @@ class ChunkReader:
                 block["signature"] = piece.get("signature") or block.get("signature")
             else:
                 self._thinking.append(piece)
+
+
+def _text(content: Any) -> str:
+    return content if type(content) is str else text_in(content)
 
 
 def _continues(block: dict[str, Any], piece: dict[str, Any]) -> bool:

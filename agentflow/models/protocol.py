@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from agentflow.message import Purpose, Usage
 
@@ -66,9 +66,13 @@ class ProviderData:
 
 @dataclass(frozen=True, slots=True)
 class FinishReason:
-    """The provider said why it stopped: `stop`, `tool_calls`, `length`, `content_filter`."""
+    """The provider said why it stopped: `stop`, `tool_calls`, `length`, `refusal`, `content_filter`.
+
+    `word` is the provider's own, where it is known.
+    """
 
     reason: str
+    word: str | None = None
 
 
 Delta = TextDelta | ReasoningDelta | ToolFragment | UsageReport | ProviderData | FinishReason
@@ -94,4 +98,15 @@ class Model(Protocol):
 
     async def close(self) -> None:
         """Let go of what is kept open between calls; the model may be called again."""
+        ...
+
+
+@runtime_checkable
+class Loading(Protocol):
+    """What a model that must be loaded first has as well: its own time is counted from when it is ready."""
+
+    def is_loaded(self) -> bool: ...
+
+    async def load(self) -> None:
+        """Contract: raises nothing but `ModelError` and cancellation."""
         ...

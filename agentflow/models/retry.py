@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+
 from agentflow.errors import ModelError
 
 FIRST_DELAY_SECS = 0.5
@@ -24,3 +26,10 @@ def retry_delay(error: ModelError, attempt: int, retries: int, *, jitter: float 
         return error.retry_after if error.retry_after <= LONGEST_RETRY_AFTER_SECS else None
     doubled = FIRST_DELAY_SECS * 2.0 ** min(attempt - 1, 16)
     return min(doubled * (1.0 + jitter), LONGEST_DELAY_SECS)
+
+
+def jitter(call_id: str, attempt: int) -> float:
+    """A share from 0 to 1 that differs from call to call, so that clients refused together do not return together;
+    made of the call's id, so that a run told again is the same run.
+    """
+    return zlib.crc32(f"{call_id}/{attempt}".encode()) / 2**32

@@ -19,9 +19,10 @@ from agentflow.text import sanitise, sanitise_json
 AtEnd = Literal["error", "repeat", "echo"]
 
 ERROR_KINDS: tuple[ModelErrorKind, ...] = (
-    "rate_limited", "timeout", "unavailable", "auth", "bad_request", "context_overflow", "cut", "content_filter",
+    "rate_limited", "timeout", "unavailable", "auth", "bad_request", "context_overflow", "cut", "bad_reply",
+    "output_limit", "content_filter",
 )  # fmt: skip
-FINISH_REASONS = ("stop", "tool_calls", "length", "content_filter")
+FINISH_REASONS = ("stop", "tool_calls", "length", "refusal", "content_filter")
 CHUNK_SIZE = 64
 
 PLACEHOLDER = re.compile(r"\{\{\s*(.*?)\s*\}\}", re.DOTALL)

@@ -161,8 +161,9 @@ def test_reasoning_is_apart_from_the_answer(adapter: str) -> None:
 @pytest.mark.parametrize("adapter", ADAPTERS)
 @pytest.mark.parametrize("reason", ["length", "content_filter"])
 def test_the_finish_reason_is_the_providers(adapter: str, reason: str) -> None:
-    """T12"""
-    assert answered(adapter, Answer(text="half", finish=reason))[0].finish_reason == reason
+    """T12: where a refusal has a word of its own it is one."""
+    told = "refusal" if (adapter, reason) == ("anthropic", "content_filter") else reason
+    assert answered(adapter, Answer(text="half", finish=reason))[0].finish_reason == told
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)

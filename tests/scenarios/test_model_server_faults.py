@@ -223,9 +223,9 @@ EMPTY = {
     [(wire, kind) for wire in WIRES for kind in EMPTY if wire == "openai" or EMPTY[kind].events is None],
     indirect=["desk"],
 )
-def test_an_empty_answer_ends_the_turn_and_nothing_empty_is_sent_later(desk: Desk, kind: str) -> None:
+def test_a_silent_end_ends_the_turn_and_nothing_empty_is_sent_later(desk: Desk, kind: str) -> None:
     """B37, T12: the strict server refuses empty texts; the second turn is accepted."""
-    done = desk.say("Hi.", EMPTY[kind])
+    done = desk.say("Mark.", marking("A"), EMPTY[kind])
     assert (done.code, done.result["answer"], done.result["error"]) == (0, None, None)
     assert desk.say("Again.", Answer(text="Yes?")).result["answer"] == "Yes?"
 

@@ -184,18 +184,65 @@ def test_a_fault_of_the_model_adapter_fails_the_turn_and_not_the_process(agentfl
 # -- empty replies -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+SILENT = pytest.mark.parametrize(
     "reply",
     [{"text": ""}, {"text": "   "}, {"text": "\n"}, {"reasoning": "Hmm."}],
     ids=["nothing", "blanks", "a newline", "only reasoning"],
 )
-def test_an_empty_answer_ends_the_turn_and_is_no_message(agentflow: Kit, reply: dict[str, Any]) -> None:
-    """B37, T12: no empty text goes out with the next turn."""
-    agentflow.agent(replies=[reply, {"text": "ok"}])
+
+
+@SILENT
+def test_a_silent_end_after_results_is_done_and_no_message(
+    agentflow: Kit, mark: Any, marks: list[str], reply: dict[str, Any]
+) -> None:
+    """B37, T12: the tools have done the work; no empty text goes out with the next turn."""
+    agentflow.agent(tools=[mark], replies=[{"tool_calls": [call("mark", text="a")]}, reply, {"text": "ok"}])
     result = agentflow.send("hi")
-    assert (result.state, result.answer, result.error) == ("done", None, None)
+    assert (result.state, result.answer, result.error, marks) == ("done", None, None, ["a"])
     agentflow.send("again")
-    assert said(agentflow.requests[1])[1:] == [("user", "hi"), ("user", "again")]
+    assert said(agentflow.requests[2])[-1] == ("user", "again")
+    assert not any(role == "assistant" and text is not None for role, text in said(agentflow.requests[2]))
+
+
+@SILENT
+def test_a_silent_answer_to_a_user_is_a_cut_one(agentflow: Kit, reply: dict[str, Any]) -> None:
+    """T12: never `done` with nothing said."""
+    agentflow.agent(replies=[reply], settings={"llm_retries": 0})
+    result = agentflow.send("hi")
+    assert result.error is not None
+    assert (result.state, result.answer or None, result.error["code"]) == ("failed", None, "model_error.cut")
+    assert "neither text nor a call" in result.error["message"]
+    agentflow.script([{"text": "ok"}])
+    assert agentflow.send("again").answer == "ok"
+
+
+def test_silence_is_tried_again(agentflow: Kit) -> None:
+    """T12, T16"""
+    agentflow.agent(replies=[{"text": ""}, {"text": "Here I am."}])
+    assert agentflow.send("hi").answer == "Here I am."
+
+
+@pytest.mark.parametrize("reply", [{"reasoning": "Let me think of"}, {"text": ""}], ids=["reasoning", "nothing"])
+def test_the_output_limit_before_anything_was_said_names_the_setting(agentflow: Kit, reply: dict[str, Any]) -> None:
+    """T12, D59: trying again would not help."""
+    agentflow.agent(replies=[{**reply, "finish_reason": "length"}, {"text": "no"}])
+    result = agentflow.send("hi")
+    assert result.error is not None
+    assert (result.state, result.error["code"], len(agentflow.requests)) == ("failed", "model_error.output_limit", 1)
+    assert "max_output_tokens" in result.error["message"]
+
+
+def test_a_refusal_is_the_answer(agentflow: Kit) -> None:
+    """T12, D53"""
+    agentflow.agent(replies=[{"text": "I cannot.", "finish_reason": "refusal"}])
+    assert (agentflow.send("hi").state, agentflow.history()[-1]["content"]) == ("done", "I cannot.")
+    assert agentflow.events("llm.call.completed")[0].data["finish_reason"] == "refusal"
+
+
+def test_a_call_told_three_times_runs_once(agentflow: Kit, mark: Any, marks: list[str]) -> None:
+    """T14, D56"""
+    agentflow.agent(tools=[mark], replies=[{"tool_calls": [call("mark", text="a") | {"id": "c1"}] * 3}, {"text": "ok"}])
+    assert (agentflow.send("Mark.").answer, marks) == ("ok", ["a"])
 
 
 @pytest.mark.parametrize("text", ["", "  "])

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from agentflow import clock
 from agentflow.errors import ModelError
+from agentflow.events import MODEL_LOADING, Event
 from agentflow.live.event_feed import Feed
 from agentflow.models.assembly import Assembler, Reply
-from agentflow.models.protocol import Model, ModelRequest, ReasoningDelta, TextDelta
-from agentflow.models.retry import retry_delay
+from agentflow.models.nothing_said import nothing_said
+from agentflow.models.protocol import Loading, Model, ModelRequest, ReasoningDelta, TextDelta
+from agentflow.models.retry import jitter, retry_delay
 from agentflow.text import StreamSanitiser
 from agentflow.turn.run.in_flight import OpenStream
 
@@ -33,6 +36,7 @@ async def stream_reply(
     given the text so far, at most every two seconds (T30). Raises the last `ModelError`; `stream` then holds what
     was shown and reported.
     """
+    await _ready(model, stream, feed, turn_id)
     while True:
         stream.attempts += 1
         stream.assembler = Assembler()
@@ -40,9 +44,11 @@ async def stream_reply(
         try:
             async with asyncio.timeout(timeout_secs or None):
                 await _read(model, request, stream, feed, checkpoint)
-            if stream.assembler.finish_reason is not None:
-                return stream.assembler.reply()
-            failure = ModelError("cut", "The model's stream ended before the reply was complete.")
+            reply = stream.assembler.reply()
+            empty = nothing_said(reply, request, model.name)
+            if reply.finish_reason is not None and empty is None:
+                return reply
+            failure = empty or ModelError("cut", "The model's stream ended before the reply was complete.")
         except TimeoutError:
             failure = ModelError("timeout", f"The model did not complete its reply within {timeout_secs:g} seconds.")
         except ModelError as error:
@@ -50,10 +56,20 @@ async def stream_reply(
         finally:
             feed.close_stream(request.call_id)
         shown = bool(stream.assembler.text or stream.assembler.reasoning)
-        delay = None if shown else retry_delay(failure, stream.attempts, retries)
+        share = jitter(request.call_id, stream.attempts)
+        delay = None if shown else retry_delay(failure, stream.attempts, retries, jitter=share)
         if delay is None:
             raise failure
         await asyncio.sleep(delay)
+
+
+async def _ready(model: Model, stream: OpenStream, feed: Feed, turn_id: str) -> None:
+    """Have the model loaded before its time is counted; whoever watches is told what they wait for."""
+    if isinstance(model, Loading) and not model.is_loaded():
+        said = {"call_id": stream.call_id, "model": model.name}
+        feed.tell(Event(feed.session_id, None, turn_id, clock.instant(), MODEL_LOADING, said))
+        await model.load()
+        stream.started = asyncio.get_running_loop().time()
 
 
 async def _read(

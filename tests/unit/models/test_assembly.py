@@ -99,6 +99,44 @@ FORMS: dict[str, tuple[list[ToolFragment], tuple[RawCall, ...]]] = {
 }  # fmt: skip
 
 
+ONE = (THREE[0],)
+TOLD_AGAIN: dict[str, tuple[list[ToolFragment], tuple[RawCall, ...]]] = {
+    "at three indexes, under one id": ([F(index, "a", "look", '{"at": 1}') for index in range(3)],
+                                       (RawCall("a", "look", '{"at": 1}'),)),
+    "equal but written otherwise": ([F(0, "a", "look", '{"at":1}'), F(1, "a", "look", '{ "at" : 1 }')], ONE),
+    "the arguments whole in the finish chunk": (
+        [F(0, "a", "look", '{"at"'), F(0, None, None, ":1}"), F(0, None, None, '{"at":1}')], ONE,
+    ),
+    "the call whole in the finish chunk": (
+        [F(0, "a", "look", '{"at"'), F(0, None, None, ":1}"), F(0, "a", "look", '{"at":1}')], ONE,
+    ),
+    "the call whole in the finish chunk, without id": (
+        [F(0, "a", "look", '{"at"'), F(0, None, None, ":1}"), F(0, None, "look", '{"at":1}')], ONE,
+    ),
+    "pieces that grow": (
+        [F(0, "a", "look", '{"a'), F(0, "a", "look", '{"at":'), F(0, "a", "look", '{"at":1}')], ONE,
+    ),
+    "none before the arguments": ([F(0, "a", "look", "{}"), F(0, None, None, '{"at":1}')], ONE),
+    "null before the arguments": ([F(0, "a", "look", "null"), F(0, None, None, '{"at":1}')], ONE),
+    "junk behind": ([F(0, "a", "look", '{"at":1}</tool_call>')], ONE),
+    "two objects stay what they are": (
+        [F(0, "a", "look", '{"at":1}{"at":2}')], (RawCall("a", "look", '{"at":1}{"at":2}'),),
+    ),
+    "an object that begins behind is no junk": (
+        [F(0, "a", "look", '{"at":1}{"at"')], (RawCall("a", "look", '{"at":1}{"at"'),),
+    ),
+    "no id: two calls": ([F(0, None, "look", "{}"), F(1, None, "look", "{}")],
+                         (RawCall(None, "look", "{}"), RawCall(None, "look", "{}"))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", TOLD_AGAIN)
+def test_what_is_told_again_is_one_call(form: str) -> None:
+    """T14, D56"""
+    fragments, expected = TOLD_AGAIN[form]
+    assert assemble(*fragments).tool_calls == expected
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_calls_are_told_apart_in_every_form(form: str) -> None:
     """B28"""

@@ -11,7 +11,7 @@ import pytest
 
 from agentflow.message import Usage
 from agentflow.models.litellm_wire import NOTE, OPENING, ChunkReader, system_apart, usage_of, wire_messages
-from agentflow.models.protocol import Delta, FinishReason, ProviderData, ReasoningDelta, TextDelta, ToolFragment
+from agentflow.models.protocol import Delta, ProviderData, ReasoningDelta, TextDelta, ToolFragment
 
 
 def chunk(finish: str | None = None, **delta: Any) -> Thing:
@@ -31,17 +31,15 @@ def test_a_chunk_without_choices_has_no_deltas() -> None:
 def test_a_chunk_is_its_deltas() -> None:
     call = Thing(index=0, id="", function=Thing(name="f", arguments=None))
     assert read(chunk("tool_calls", content="Hi", tool_calls=[call])) == [
-        TextDelta("Hi"), ToolFragment(0, None, "f", ""), FinishReason("tool_calls"),
+        TextDelta("Hi"), ToolFragment(0, None, "f", ""),
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("given", "reason"),
-    [("stop", "stop"), ("function_call", "tool_calls"), ("max_tokens", "length"), ("refusal", "content_filter"),
-     ("something new", "stop")],
-)  # fmt: skip
-def test_the_finish_reason_is_one_of_four(given: str, reason: str) -> None:
-    assert read(chunk(given)) == [FinishReason(reason)]
+def test_content_that_is_a_list_of_parts_is_its_text() -> None:
+    """D55"""
+    parts = [{"type": "text", "text": "Hi "}, {"type": "text", "text": "there"}]
+    assert read(chunk(content=parts)) == [TextDelta("Hi there")]
+    assert read(chunk(reasoning_content=parts))[0] == ReasoningDelta("Hi there")
 
 
 def thinking(text: str = "", signature: str | None = None, **more: Any) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def test_all_mistakes_are_told_at_once_with_line_and_column() -> None:
         (3, 5, "replies[0].repeat", "must be true or false"),
         (4, 5, "replies[1].text", "must be a text; put it in quotes"),
         (5, 13, "replies[1].error.kind", "must be one of rate_limited, timeout, unavailable, auth, bad_request, "
-         "context_overflow, cut, content_filter"),
+         "context_overflow, cut, bad_reply, output_limit, content_filter"),
         (6, 1, "at_end", "must be one of error, repeat, echo"),
     ]  # fmt: skip
 
@@ -63,7 +63,7 @@ WRONG: list[tuple[Any, str]] = [
     ({"when": {"purpose": "titel"}}, "when.purpose: must be one of main, planner, summary, title"),
     ({"error": {"after": 3}}, "error: needs a kind"),
     ({"provider": []}, "provider: must be a mapping"),
-    ({"finish_reason": "end"}, "finish_reason: must be one of stop, tool_calls, length, content_filter"),
+    ({"finish_reason": "end"}, "finish_reason: must be one of stop, tool_calls, length, refusal, content_filter"),
 ]
 
 
