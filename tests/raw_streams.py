@@ -1,4 +1,4 @@
-"""Bodies of answers byte for byte, in the providers' formats: what a stub sends where an event list would be too tidy."""
+"""Bodies of answers byte for byte, in the formats of the providers: for answers an event list is too tidy for."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 _DECODER = json.JSONDecoder()
-_NONE_YET = ({}, None)  # what some servers send before the arguments
+_NONE_YET: tuple[Any, ...] = ({}, None)  # what some servers send before the arguments
 
 
 def joined(pieces: Sequence[str]) -> str:

@@ -11,12 +11,12 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from agentflow.errors import ModelError
-from agentflow.models import litellm_loading
-from agentflow.models.answer_body import ANSWER, AnswerBody
-from agentflow.models.call_ids import accepted_ids, ids_of, rewrite_ids
-from agentflow.models.ending import Heard, finish_of, refused_by
-from agentflow.models.litellm_wire import ChunkReader, system_apart, usage_of, wire_messages
 from agentflow.models.protocol import Delta, ModelRequest, UsageReport
+from agentflow.models.wire import litellm_loading
+from agentflow.models.wire.answer_body import ANSWER, AnswerBody
+from agentflow.models.wire.call_ids import accepted_ids, ids_of, rewrite_ids
+from agentflow.models.wire.ending import Heard, finish_of, refused_by
+from agentflow.models.wire.litellm_wire import ChunkReader, system_apart, usage_of, wire_messages
 
 _open_streams: WeakKeyDictionary[asyncio.AbstractEventLoop, int] = WeakKeyDictionary()
 

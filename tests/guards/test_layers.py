@@ -48,7 +48,7 @@ PUBLIC = ("agentflow", "agentflow.clock")  # flows too read the one wall clock (
 # library -> the only files or folders that may import it
 DOORS = {
     "yaml": ("agentflow/config/document/yamlfile.py",),
-    "litellm": ("agentflow/models/litellm_model.py",),
+    "litellm": ("agentflow/models/wire/litellm_loading.py",),
     "sqlmodel": ("agentflow/store/",),
     "sqlalchemy": ("agentflow/store/",),
     "alembic": ("agentflow/store/",),

@@ -209,11 +209,12 @@ def test_a_tool_that_fails_is_a_result(desk: Desk) -> None:
 
 # -- replies with nothing in them ----------------------------------------------------------------------------------
 
+USED = {"prompt_tokens": 9, "completion_tokens": 1, "total_tokens": 10}
 EMPTY = {
     "nothing": Answer(text=""),
     "blanks": Answer(text="   "),
-    "a list": Answer(events=chunks({"role": "assistant", "content": []}, finish="stop")),
-    "null": Answer(events=chunks({"role": "assistant", "content": None}, finish="stop")),
+    "a list": Answer(events=chunks({"role": "assistant", "content": []}, finish="stop", usage=USED)),
+    "null": Answer(events=chunks({"role": "assistant", "content": None}, finish="stop", usage=USED)),
     "only reasoning": Answer(reasoning=["Hm."]),
 }
 

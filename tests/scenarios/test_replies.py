@@ -225,7 +225,7 @@ def test_silence_is_tried_again(agentflow: Kit) -> None:
 @pytest.mark.parametrize("reply", [{"reasoning": "Let me think of"}, {"text": ""}], ids=["reasoning", "nothing"])
 def test_the_output_limit_before_anything_was_said_names_the_setting(agentflow: Kit, reply: dict[str, Any]) -> None:
     """T12, D59: trying again would not help."""
-    agentflow.agent(replies=[{**reply, "finish_reason": "length"}, {"text": "no"}])
+    agentflow.agent(replies=[{**reply, "finish_reason": "length"}])
     result = agentflow.send("hi")
     assert result.error is not None
     assert (result.state, result.error["code"], len(agentflow.requests)) == ("failed", "model_error.output_limit", 1)
@@ -235,7 +235,7 @@ def test_the_output_limit_before_anything_was_said_names_the_setting(agentflow: 
 def test_a_refusal_is_the_answer(agentflow: Kit) -> None:
     """T12, D53"""
     agentflow.agent(replies=[{"text": "I cannot.", "finish_reason": "refusal"}])
-    assert (agentflow.send("hi").state, agentflow.history()[-1]["content"]) == ("done", "I cannot.")
+    assert (agentflow.send("hi").state, agentflow.path()[-1]["content"]) == ("done", "I cannot.")
     assert agentflow.events("llm.call.completed")[0].data["finish_reason"] == "refusal"
 
 

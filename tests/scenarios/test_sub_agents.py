@@ -107,9 +107,7 @@ FAILED = {"error": {"kind": "bad_request"}}
     ("helper", "settings", "reason"),
     [
         pytest.param([FAILED], {}, "bad_request", id="provider"),
-        pytest.param(
-            [{"tool_calls": [call("look", place="a")]}, {"text": ""}], {}, "answered nothing", id="empty"
-        ),
+        pytest.param([{"tool_calls": [call("look", place="a")]}, {"text": ""}], {}, "answered nothing", id="empty"),
         pytest.param([{"text": ""}], {"llm_retries": 0}, "neither text nor a call", id="silent"),
         pytest.param(
             [{"text": "I look.", "tool_calls": [call("look", place="a")]}],

@@ -123,7 +123,8 @@ class AnswerBody:
             return line
         choices = event.get("choices") if isinstance(event, dict) else None
         deltas = [choice.get("delta") for choice in choices or () if isinstance(choice, dict)]
-        if not any([self._mend(delta) for delta in deltas if isinstance(delta, dict)]):
+        mended = [self._mend(delta) for delta in deltas if isinstance(delta, dict)]
+        if not any(mended):
             return line
         return line[:start] + json.dumps(event).encode() + line[len(line.rstrip(b"\r\n")) :]
 
@@ -148,7 +149,7 @@ class AnswerBody:
 
 
 def text_in(value: Any) -> str:
-    """The text of content in whatever shape: parts, lists of parts, objects that have some; empty where there is none."""
+    """The text of content in whatever shape: parts, lists of parts, objects that have some; else empty."""
     if isinstance(value, str):
         return value
     if isinstance(value, list | tuple):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentflow.models.call_ids import accepted_ids, ids_of, rewrite_ids
+from agentflow.models.wire.call_ids import accepted_ids, ids_of, rewrite_ids
 
 OURS = "019acf2b-3c4d-7e5f-8a9b-0c1d2e3f4a5b"
 LONG = "call_" + "x" * 300

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agentflow.errors import ModelError, ModelErrorKind
-from agentflow.models.answer_body import AnswerBody
 from agentflow.models.errors import Facts, classify, codes_in, model_error, provider_words, redact, sentence
-from agentflow.models.failures import facts_of
-from agentflow.models.finish_reasons import FAILED, finish_kind
-from agentflow.models.litellm_wire import ChunkReader
 from agentflow.models.protocol import FinishReason
+from agentflow.models.wire.answer_body import AnswerBody
+from agentflow.models.wire.failures import facts_of
+from agentflow.models.wire.finish_reasons import FAILED, finish_kind
+from agentflow.models.wire.litellm_wire import ChunkReader
 from agentflow.text import preview, sanitise
 
 _SHOWN = 300  # characters of a body that is quoted

@@ -13,7 +13,7 @@ import os
 import warnings
 from typing import Any
 
-from agentflow.models.answer_body import listen
+from agentflow.models.wire.answer_body import listen
 
 _ENVIRONMENT = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # the price table inside the package, not the one on the network

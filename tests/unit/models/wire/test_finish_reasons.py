@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentflow.models.finish_reasons import finish_kind
+from agentflow.models.wire.finish_reasons import finish_kind
 
 
 @pytest.mark.parametrize(

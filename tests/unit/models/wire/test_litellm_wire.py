@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from agentflow.message import Usage
-from agentflow.models.litellm_wire import NOTE, OPENING, ChunkReader, system_apart, usage_of, wire_messages
 from agentflow.models.protocol import Delta, ProviderData, ReasoningDelta, TextDelta, ToolFragment
+from agentflow.models.wire.litellm_wire import NOTE, OPENING, ChunkReader, system_apart, usage_of, wire_messages
 
 
 def chunk(finish: str | None = None, **delta: Any) -> Thing:

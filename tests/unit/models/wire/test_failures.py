@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from freezegun import freeze_time
 
-from agentflow.models.failures import facts_of, retry_after
+from agentflow.models.wire.failures import facts_of, retry_after
 
 
 class Answer:

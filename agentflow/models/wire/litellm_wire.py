@@ -8,7 +8,6 @@ from decimal import Decimal
 from typing import Any
 
 from agentflow.message import Usage
-from agentflow.models.answer_body import text_in
 from agentflow.models.protocol import (
     Delta,
     ProviderData,
@@ -16,6 +15,7 @@ from agentflow.models.protocol import (
     TextDelta,
     ToolFragment,
 )
+from agentflow.models.wire.answer_body import text_in
 
 WireMessage = dict[str, Any]
 
