@@ -15,6 +15,7 @@ Instant = int  # microseconds since 1970-01-01T00:00:00Z
 NewId = Callable[[], str]
 
 SECOND: Instant = 1_000_000
+MILLISECOND: Instant = 1_000
 
 _NOISE_BYTES = 9
 

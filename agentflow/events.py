@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -69,13 +70,20 @@ class Event:
 class LogEntry(NamedTuple):
     """An event on its way into the log: the store keeps `ref` and `stored`, live readers get `full` at once.
 
-    A reader of the log rebuilds `full` from `ref` and `stored` by the same function that made the entry.
+    A reader of the log rebuilds `full` from `ref` and `stored` by the same function that made the entry. `at` is when
+    it happened; 0, at the time of the commit that logs it.
     """
 
     type: str
     full: dict[str, Any]
     ref: str | None = None
     stored: dict[str, Any] | None = None
+    at: Instant = 0
+
+
+def happened(entries: Iterable[LogEntry], at: Instant) -> list[LogEntry]:
+    """The entries, those that have no time of their own at this one."""
+    return [entry if entry.at else entry._replace(at=at) for entry in entries]
 
 
 SUB_EXECUTION = "sub"
@@ -197,6 +205,17 @@ def done(
     if failure is not None:
         full["error"] = failure
     return LogEntry(DONE, full, str(step), {"pending": True} if full["pending"] else None)
+
+
+def hook_completed(
+    step: int, number: int, *, point: str, flow: str, outcome: str, milliseconds: int, error: str | None,
+    tool_call_id: str | None,
+) -> LogEntry:  # fmt: skip
+    """`{point, flow, outcome, duration_ms, error?, tool_call_id?}`; `ref` is `step:number` of the hook's run."""
+    told: dict[str, Any] = {"point": point, "flow": flow, "outcome": outcome, "duration_ms": milliseconds}
+    told |= {} if error is None else {"error": error}
+    told |= {} if tool_call_id is None else {"tool_call_id": tool_call_id}
+    return LogEntry(HOOK_COMPLETED, told, f"{step}:{number}", told)
 
 
 def step_started(step: int) -> LogEntry:

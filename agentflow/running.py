@@ -93,11 +93,11 @@ class RunningTurns:
 
     def start(self, session_id: str, agent: LoadedAgent, claimed: Claimed) -> None:
         """Run a claimed turn in a task of its own, after its claim has been told."""
-        feed, at = self._feeds.start(session_id), clock.instant()
+        feed = self._feeds.start(session_id)
         seq = claimed.seq - len(claimed.log) - sum(len(log) for _, log in claimed.before)
         for turn_id, log in (*claimed.before, (claimed.turn_id, claimed.log)):
             seq += len(log)
-            feed.publish(turn_id, at, seq, list(log))
+            feed.publish(turn_id, seq, log)
         following = [agent]
 
         def next_owning() -> Callable[[], Owning] | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentflow import clock
@@ -86,13 +86,13 @@ class Feed:
         self.subscribers.add(subscription)
         return subscription
 
-    def publish(self, turn_id: str | None, at: clock.Instant, last_seq: int, log: list[LogEntry]) -> None:
+    def publish(self, turn_id: str | None, last_seq: int, log: Sequence[LogEntry]) -> None:
         """Tell what a commit has logged; its last entry has the number `last_seq`."""
         if not self.subscribers:
             return
         first = last_seq - len(log) + 1
         for number, entry in enumerate(log, first):
-            self.tell(Event(self.session_id, number, turn_id, at, entry.type, entry.full))
+            self.tell(Event(self.session_id, number, turn_id, entry.at, entry.type, entry.full))
 
     def tell(self, event: Event) -> None:
         for subscription in self.subscribers:

@@ -1,7 +1,7 @@
 """The trace: a turn as a waterfall, made from its rows (R6). Pure.
 
 The log gives the order, because order is a sequence number and never a time (T38); the rows give what each entry is
-about. What has no row of its own (hooks, compactions, voided calls) is shown as its event says it.
+about. What has no row of its own (compactions, voided calls) is shown as its event says it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 from agentflow import events
-from agentflow.clock import Instant, rfc3339
+from agentflow.clock import MILLISECOND, Instant, rfc3339
 from agentflow.context.summary import summary_of
 from agentflow.conversation.awaited import Awaited
 from agentflow.conversation.repair import ABORTED_BY_USER
@@ -32,10 +32,10 @@ _TOOL_STATUS = {ToolCallStatus.PLANNED: "planned", ToolCallStatus.STARTED: "runn
 def turn_trace(rows: TurnRows, at: Instant, *, alive: bool) -> dict[str, Any]:
     """A turn as JSON: its sums, its plan and todos, and under `steps` what happened, in order.
 
-    Each node of a step has its `kind`: `model_call` with its `tools`, `tool_call`, `question`, `todos`, `hook`, or
-    `event`.
-    The run of a sub-agent stands as `execution` in the tool call that started it. `alive` is false for a turn whose
-    process is gone; one whose question nobody answered in time is aborted from that moment on (T21).
+    Each node of a step has its `kind`: `model_call` with its `tools`, `tool_call` with its `hooks`, `question`,
+    `todos`, `hook`, or `event`. The run of a sub-agent stands as `execution` in the tool call that started it. `alive`
+    is false for a turn whose process is gone; one whose question nobody answered in time is aborted from that moment
+    on (T21).
     """
     turn, error = rows.turn, _loaded(rows.turn["error"])
     state = turn["state"] if alive or turn["state"] != TurnState.RUNNING else TurnState.ABORTED
@@ -90,7 +90,7 @@ class _Waterfall:
         self._at = at
         self._steps: list[Node] = []
         self._models: dict[str, Node] = {}
-        self._tools: dict[tuple[int, str], Node] = {}
+        self._tools: dict[tuple[int, str | None], Node] = {}
         self._questions: dict[str, Node] = {}
         self._children: dict[int, Node] = {}
         self._config = rows.turn["config_hash"]
@@ -98,6 +98,8 @@ class _Waterfall:
         self._llm_calls = {row["id"]: row for row in rows.llm_calls}
         self._tool_calls = {(row["reply_id"], row["id"]): row for row in rows.tool_calls}
         self._executions = {row["number"]: row for row in rows.executions}
+        self._main = min(self._executions, default=0)
+        self._hook_runs = {f"{row['step']}:{row['number']}": (row["at"], row["duration_ms"]) for row in rows.hook_runs}
 
     def steps(self) -> list[Node]:
         for entry in self._rows.log:
@@ -183,6 +185,7 @@ class _Waterfall:
             "status": _TOOL_STATUS.get(row["status"], ended),
             "started_at": _time(row["started_at"]),
             "duration_ms": row["duration_ms"],
+            "hooks": [],
             "result": row["full_result"] if result is None or row["full_result"] else text_of(result.content),
             "cut": row["full_result"] is not None,
             "altered": bool(row["altered"]),
@@ -213,9 +216,21 @@ class _Waterfall:
             self._questions[data["tool_call_id"]]["answered_at"] = rfc3339(entry["at"])
 
     def _hook(self, entry: Record) -> None:
+        """It stands at the time it began; one of a tool call in that call, which its function had to wait for."""
         execution, said = self._told(entry)
-        about = {name: (said or {}).get(name) for name in ("point", "flow", "outcome", "duration_ms", "error")}
-        self._nodes(execution).append({"kind": "hook", "at": rfc3339(entry["at"]), **about})
+        said = said or {}
+        about = {name: said.get(name) for name in ("point", "flow", "outcome", "duration_ms", "error")}
+        began, spent = self._hook_runs.get(entry["ref"], (entry["at"], 0))
+        node = {"kind": "hook", "at": rfc3339(began), **about}
+        tool = self._tools.get((execution or self._main, said.get("tool_call_id")))
+        if tool is None:
+            self._nodes(execution).append(node)
+            return
+        tool["hooks"].append(node)
+        if tool["duration_ms"] is not None:
+            tool["duration_ms"] = max(tool["duration_ms"] - spent, 0)
+        if said["point"] == "pre_tool":
+            tool["started_at"] = rfc3339(began + spent * MILLISECOND)
 
     def _todos(self, entry: Record) -> None:
         written = {f"{each['execution']}:{each['number']}": each["items"] for each in self._rows.todo_lists}

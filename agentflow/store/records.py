@@ -285,5 +285,6 @@ class TurnRows:
     tool_calls: Sequence[Record]
     questions: Sequence[Record]
     todo_lists: Sequence[Record]
+    hook_runs: Sequence[Record]
     log: Sequence[Record]
     messages: dict[str, Any]

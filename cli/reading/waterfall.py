@@ -38,13 +38,22 @@ def _state(trace: Node) -> str:
 
 
 def _lines(nodes: list[Node], began: datetime, depth: int) -> Iterator[str]:
-    for node in nodes:
+    for node in _with_hooks(nodes):
         at = node.get("at") or node.get("started_at")
         since = f"{(datetime.fromisoformat(at) - began).total_seconds():+9.3f}s" if at else _NO_TIME
         text = " · ".join(_said(*_PARTS[node["kind"]](node)))
         yield f"{since}{'  ' * depth}{text}"
         inner = [*node.get("tools", ()), *([node["execution"]] if "execution" in node else ())]
         yield from _lines([*inner, *node.get("nodes", ())], began, depth + 1)
+
+
+def _with_hooks(nodes: list[Node]) -> Iterator[Node]:
+    """The nodes, each tool call between its hooks."""
+    for node in nodes:
+        hooks = node.get("hooks", ())
+        yield from (hook for hook in hooks if hook["point"] == "pre_tool")
+        yield node
+        yield from (hook for hook in hooks if hook["point"] != "pre_tool")
 
 
 def _model_call(node: Node) -> list[str | None]:

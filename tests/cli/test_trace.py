@@ -50,5 +50,5 @@ def test_json_is_one_object_for_the_turn_that_is_named(agentflow: Command) -> No
 
 def test_a_turn_or_a_session_that_is_not_there_says_so(agentflow: Command) -> None:
     agentflow("run", "echo", "-s", "s-1", "One")
-    assert agentflow("trace", "s-1", "--turn", "2").code == 2
+    assert agentflow("trace", "s-1", "--turn", "2").code == 3
     assert agentflow("trace", "nobody").code == 3

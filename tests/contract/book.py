@@ -117,7 +117,7 @@ def _begin(tx: Tx, session_id: str, agent: str, at: int) -> Turn:
     if number == 1:
         written.append(rows.InsertBranch(1, None, 0))
     tx.write(key, written)
-    tx.log(key, seq, number, at, [events.plain(events.TURN_STARTED, {"turn_id": turn.id})])
+    tx.log(key, seq, number, events.happened([events.plain(events.TURN_STARTED, {"turn_id": turn.id})], at))
     return turn
 
 

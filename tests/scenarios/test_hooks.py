@@ -205,6 +205,28 @@ def test_a_continuation_is_hidden_from_the_transcript_and_stays_in_the_history(a
     assert ("user", "Shorter.") in said(agentflow.requests[2])[:-1]
 
 
+def test_a_hidden_message_that_is_copied_twice_stays_hidden(agentflow: Kit) -> None:
+    """D82: in a view's news and by making room; the live view and the log say the same, and so does the tree."""
+
+    def once(continuations: int) -> Any:
+        return {"continue": "Shorter."} if not continuations else None
+
+    agentflow.agent(hooks={"step_end": [once]}, replies=lambda request: {"text": f"a{len(agentflow.requests)}"})
+    agentflow.send("m1")
+
+    def hidden() -> list[str]:
+        return [each["message"]["id"] for each in agentflow.tree()["nodes"] if each["message"].get("hidden")]
+
+    for nth, text in enumerate(("edited", "edited again")):  # a copy, then a copy of that copy
+        agentflow.view(
+            [{"role": "user", "content": text}, {"id": hidden()[nth], "role": "user", "content": "Shorter."}]
+        )
+    told = {event.data["message"]["id"]: event.data for event in agentflow.events("message.new")}
+    copies = [identifier for identifier in hidden() if "copied_from" in told[identifier]]
+    assert [told[identifier]["copied_from"] for identifier in copies] == [hidden()[0]] * 2
+    assert all(told[identifier]["message"]["hidden"] for identifier in hidden())
+
+
 def test_the_transcript_can_be_sent_back_as_a_view(agentflow: Kit) -> None:
     """C10: what is hidden from a client is not missed in its view."""
 
@@ -653,6 +675,22 @@ def test_the_trace_shows_hooks_where_they_ran_and_sub_agents_in_their_call(agent
     assert (called["name"], called["execution"]["agent"]) == ("task", "helper")
     kinds = [(node["kind"], node.get("flow")) for node in called["execution"]["nodes"]]
     assert kinds == [("model_call", None), ("hook", "own")]
+
+
+def test_a_hook_of_a_sub_agents_call_is_told_before_what_the_sub_agent_does(agentflow: Kit) -> None:
+    """D74: the log has things in the order they happened."""
+    agentflow.agent("helper", replies=[{"text": "helped"}])
+    agentflow.agent(
+        "parent",
+        hooks={"pre_tool": [returning(None, "guard")]},
+        replies=[{"tool_calls": [call("task", agent="helper", prompt="x")]}, {"text": "ok"}],
+        sub_agents=["helper"],
+    )
+    agentflow.send("go")
+    told = [(event.type, event.data.get("execution")) for event in agentflow.events()]
+    assert told.index(("hook.completed", None)) < told.index(("message.new", 2))
+    times = [event.at for event in agentflow.events()]
+    assert times == sorted(times)
 
 
 def test_without_observability_nothing_of_what_a_hook_said_stays(agentflow: Kit, agentflow_db: str) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from agentflow import TurnNotFound
+from agentflow.clock import SECOND
 from agentflow.testing import Kit, ProcessKilled
+from cli.reading.waterfall import waterfall
 from tests.scenarios.support import call
 
 ASKS = call("ask_user", questions=[{"header": "Plan", "question": "Which one?"}])
+START = int(datetime(2030, 1, 1, 9, tzinfo=UTC).timestamp()) * SECOND
 TODOS = [{"content": "Look", "status": "in_progress"}]
 
 
@@ -178,3 +182,39 @@ def test_a_sub_agents_run_stands_in_the_call_that_began_it(agentflow: Kit) -> No
     assert [node["kind"] for node in run["nodes"]] == ["model_call", "model_call"]
     assert run["nodes"][0]["tools"][0]["name"] == "look"
     assert last["kind"] == "model_call"
+
+
+def test_what_happened_stands_at_its_own_time_and_in_its_order(agentflow: Kit) -> None:
+    """D74, T37: a hook before a slow tool is told and shown before it, at the time it ran, not when it was written."""
+
+    def guard(call: dict[str, Any]) -> None:
+        agentflow.advance(1)
+
+    def slow() -> str:
+        """Take five seconds."""
+        agentflow.advance(5)
+        return "slept"
+
+    def after(call: dict[str, Any]) -> None:
+        agentflow.advance(1)
+
+    agentflow.agent(
+        tools=[slow],
+        hooks={"pre_tool": [guard], "post_tool": [after]},
+        replies=[{"tool_calls": [call("slow")]}, {"text": "ok"}],
+    )
+    agentflow.send("go")
+    seconds = {
+        (event.data["point"] if event.type == "hook.completed" else event.type): (event.at - START) // SECOND
+        for event in agentflow.events()
+        if event.type in ("tool.call.requested", "hook.completed", "tool.call.completed")
+    }
+    assert list(seconds.items()) == [
+        ("tool.call.requested", 0), ("pre_tool", 1), ("post_tool", 7), ("tool.call.completed", 7)
+    ]  # fmt: skip
+    (tool,) = nodes(trace(agentflow))[0]["tools"]
+    assert [(hook["point"], hook["at"][17:19]) for hook in tool["hooks"]] == [("pre_tool", "00"), ("post_tool", "06")]
+    lines = [line for line in waterfall(trace(agentflow)) if "slow" in line or "hook" in line]
+    assert [line.split(" · ")[0].split("  ")[-1] for line in lines] == [
+        "hook guard at pre_tool", "slow({})", "hook after at post_tool"
+    ]  # fmt: skip

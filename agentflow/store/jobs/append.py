@@ -12,6 +12,7 @@ from typing import Any
 
 from agentflow.clock import SECOND, Instant, instant
 from agentflow.errors import StaleOwner, TurnAlreadyActive
+from agentflow.events import happened
 from agentflow.message import TurnState
 from agentflow.store.jobs.claim import start_first
 from agentflow.store.jobs.erase import erase
@@ -66,7 +67,7 @@ def _advance(tx: Tx, write: Append, update: str, *released: Any) -> tuple[int, s
             detail={"session_key": write.session_key, "epoch": write.epoch, "turn": write.turn},
         )
     tx.write(write.session_key, write.rows)
-    tx.log(write.session_key, moved[0], write.turn, write.at, write.log)
+    tx.log(write.session_key, moved[0], write.turn, happened(write.log, write.at))
     return moved
 
 

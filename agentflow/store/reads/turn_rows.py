@@ -21,8 +21,9 @@ _COLUMNS = {
     "tool_call": "execution, id, reply_id, name, status, started_at, duration_ms, ok, result_id, full_result, altered",
     "question": "execution, call_id, kind, state, questions, asked_at, expires_at",
     "todo_list": "execution, number, items",
+    "hook_run": "step, number, at, duration_ms",
 }
-_OF_TURN = ("step", "execution", "llm_call", "tool_call", "question", "todo_list")
+_OF_TURN = ("step", "execution", "llm_call", "tool_call", "question", "todo_list", "hook_run")
 _LOG = "SELECT seq, at, type, ref, data FROM event WHERE session_key = ? AND seq > ? AND turn = ? ORDER BY seq"
 _MESSAGES = (
     f"SELECT {CONTENT} FROM event e JOIN message m ON m.session_key = e.session_key AND m.id = e.ref {ORIGINAL} "
@@ -40,10 +41,10 @@ def turn_rows(tx: Tx, key: int, number: int | None) -> TurnRows | None:
     here = (key, turn["after_seq"], turn["number"])
     log = [dict(zip(("seq", "at", "type", "ref", "data"), row, strict=True)) for row in tx.all(_LOG, *here)]
     messages = {row[0]: message_of(row) for row in tx.all(_MESSAGES, *here)}
-    steps, executions, llm_calls, tool_calls, questions, todo_lists = (
+    steps, executions, llm_calls, tool_calls, questions, todo_lists, hook_runs = (
         _rows(tx, table, "turn = ?", key, turn["number"]) for table in _OF_TURN
     )
-    return TurnRows(turn, steps, executions, llm_calls, tool_calls, questions, todo_lists, log, messages)
+    return TurnRows(turn, steps, executions, llm_calls, tool_calls, questions, todo_lists, hook_runs, log, messages)
 
 
 def _rows(tx: Tx, table: str, where: str, *params: Any) -> list[Record]:

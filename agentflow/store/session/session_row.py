@@ -170,11 +170,11 @@ class SessionRow:
 
     def flush(self, tx: Tx, turn: int | None, at: Instant) -> list[LogEntry]:
         """Write what is staged and log it under `turn`; the session's row itself is written by `save`."""
-        staged, told = self.rows, self.log
+        staged, told = self.rows, events.happened(self.log, at)
         self.rows, self.log = [], []
         self.seq += len(told)
         tx.write(self.key, staged)
-        tx.log(self.key, self.seq, turn, at, told)
+        tx.log(self.key, self.seq, turn, told)
         return told
 
     def save(self, tx: Tx, at: Instant) -> None:

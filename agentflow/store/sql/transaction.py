@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
-from agentflow.clock import Instant
 from agentflow.errors import StaleOwner
 from agentflow.events import LogEntry
 from agentflow.store.rows import UPDATES, Row
@@ -69,7 +68,7 @@ class Tx:
                 if self.execute(text, *row, session_key) != 1:
                     raise Missed(row)
 
-    def log(self, session_key: int, seq: int, turn: int | None, at: Instant, entries: Sequence[LogEntry]) -> None:
+    def log(self, session_key: int, seq: int, turn: int | None, entries: Sequence[LogEntry]) -> None:
         """Append the entries to the session's log; the last one gets the number `seq` (T40)."""
         first = seq - len(entries) + 1
         self.many(
@@ -79,7 +78,7 @@ class Tx:
                     session_key,
                     number,
                     turn,
-                    at,
+                    entry.at,
                     entry.type,
                     entry.ref,
                     compact_json(entry.stored) if entry.stored else None,

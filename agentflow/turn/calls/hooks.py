@@ -83,6 +83,7 @@ class Hooks:
         at, started, error = clock.instant(), asyncio.get_running_loop().time(), None
         answer: dict[str, Any] = {}
         told = deepcopy(dict(told))
+        call_id = told["call"]["id"] if "call" in told else None
         context = flow_context(self._step, self._execution, "", told)
         context = replace(context, vars={**context.vars, **variables})
         try:
@@ -91,10 +92,11 @@ class Hooks:
         except HookFailed as failed:
             error = str(failed)
         except Interrupted:
-            self._record(point, hook, at, milliseconds_since(started), "failed", "the turn was interrupted")
+            why = "the turn was interrupted"
+            self._record(point, hook, at, milliseconds_since(started), "failed", why, call_id)
             raise
         outcome = "failed" if error is not None else "changed" if answer else "ok"
-        self._record(point, hook, at, milliseconds_since(started), outcome, error)
+        self._record(point, hook, at, milliseconds_since(started), outcome, error, call_id)
         if error is not None and not hook.ignore_errors:
             raise HookError(
                 f"The {point} hook {hook.flow.name!r} ({hook.flow.where}) failed: {error}",
@@ -102,17 +104,24 @@ class Hooks:
             )
         return answer
 
-    def _record(self, point: str, hook: Hook, at: Instant, milliseconds: int, outcome: str, error: str | None) -> None:
-        execution = self._execution
+    def _record(
+        self, point: str, hook: Hook, at: Instant, milliseconds: int, outcome: str, error: str | None,
+        call_id: str | None,
+    ) -> None:  # fmt: skip
+        execution, journal = self._execution, self._execution.journal
+        step, number, flow = journal.step, journal.next_hook(), hook.flow.name
         error = None if error is None else preview(error, 500)
         execution.staging.add(
             rows.InsertHookRun(
-                execution.journal.step, execution.journal.next_hook(), execution.journal.turn, execution.number, point,
-                hook.flow.name, at, milliseconds, outcome, error,
+                step, number, journal.turn, execution.number, point, flow, at, milliseconds, outcome, error
+            )
+        )
+        execution.staging.tell(
+            events.hook_completed(
+                step, number, point=point, flow=flow, outcome=outcome, milliseconds=milliseconds, error=error,
+                tool_call_id=call_id,
             )
         )  # fmt: skip
-        told = {"point": point, "flow": hook.flow.name, "outcome": outcome, "duration_ms": milliseconds}
-        execution.staging.tell(events.plain(events.HOOK_COMPLETED, told if error is None else {**told, "error": error}))
 
 
 def _understood(point: str, value: Any) -> dict[str, Any]:

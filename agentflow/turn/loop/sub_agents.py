@@ -64,6 +64,8 @@ async def _call(
 ) -> ToolResult | Pause:
     if (too_deep := _too_deep(parent)) is not None:
         return too_deep
+    if parent.staging:  # a hook of this call: it is told before what the sub-agent does
+        await parent.commit()
     heard = parent.heard and note is not None
     try:
         agent = step.load_agent(parent.agent.sub_agents[name])

@@ -56,7 +56,7 @@ class Journal:
     def merged(self, merged: Merged) -> None:
         """Tell what a worker's view wrote."""
         self.branches = merged.branches
-        self.feed.publish(self.turn_id, clock.instant(), merged.seq, list(merged.log))
+        self.feed.publish(self.turn_id, merged.seq, merged.log)
 
     async def commit(self, batch: Batch) -> None:
         """Write and tell. Raises `StaleOwner` when another process has the session by now."""
@@ -83,6 +83,6 @@ class Journal:
         )  # fmt: skip
 
     def _told(self, write: Append, appended: Appended, batch: Batch) -> None:
-        self.feed.publish(self.turn_id, write.at, appended.seq, batch.log)
+        self.feed.publish(self.turn_id, appended.seq, batch.log)
         if appended.stop_turn == self.turn_id:
             self._interrupt.request("stop")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from agentflow import events
+from agentflow import clock, events
 from agentflow.agents.loaded_agent import digest
 from agentflow.conversation.tree import Node, Place
 from agentflow.events import LogEntry
@@ -89,8 +89,9 @@ class Staging:
         self._rows += staged
 
     def tell(self, *entries: LogEntry) -> None:
-        """Stage log entries; those of a sub-agent's run say which it is."""
-        self._log += entries if self._is_main else [events.of_execution(entry, self._execution) for entry in entries]
+        """Stage log entries as happening now; those of a sub-agent's run say which it is."""
+        told = entries if self._is_main else [events.of_execution(entry, self._execution) for entry in entries]
+        self._log += events.happened(told, clock.instant())
 
     def blob(self, text: str, key: str | None = None) -> str:
         """The key of a text that is stored once a session; `key`: where it is known already."""
@@ -135,7 +136,7 @@ class Staging:
         staged = message_row(message, place.branch, place.depth, place.turn, place.execution)
         self._rows = [staged if row is place else row for row in self._rows]
         self._log = [
-            events.message_new(message, entry.full["parent_id"])
+            events.message_new(message, entry.full["parent_id"])._replace(at=entry.at)
             if entry.type == events.MESSAGE_NEW and entry.ref == message.id
             else entry
             for entry in self._log
