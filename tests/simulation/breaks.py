@@ -1,0 +1,158 @@
+"""Deliberate breaks of the engine, each a text put in place of another while its module is loaded.
+
+Each is looked for in a process of its own; found means that a life violated something, at the seed that is named.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType
+
+_MOST_STEPS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    name: str
+    module: str
+    old: str
+    new: str
+
+
+BREAKS: tuple[Break, ...] = (
+    Break(
+        "a claim does not raise the epoch", "agentflow.store.jobs.append",
+        '_FENCE = "WHERE key = ? AND epoch = ? AND turn = ?', '_FENCE = "WHERE key = ? AND ? IS NOT NULL AND turn >= ?',
+    ),
+    Break(
+        "the last of the queue goes first", "agentflow.store.session.waiting",
+        "first = load(tx, session.key)[0]", "first = load(tx, session.key)[-1]",
+    ),
+    Break(
+        "repair leaves calls open", "agentflow.store.session.close_turn",
+        "    _close_calls(tx, session, turn, left.execution, closing.results, new_id)\n    for call_id, _, _ in",
+        "    for call_id, _, _ in",
+    ),
+    Break(
+        "a live reader is not told of everything", "agentflow.live.event_feed",
+        "for number, entry in enumerate(log, first):", "for number, entry in enumerate(log[:4], first):",
+    ),
+    Break(
+        "a turn that has called a model begins again", "agentflow.store.session.begin_again",
+        'SELECT 1 FROM llm_call WHERE session_key = ? AND turn = ? LIMIT 1',
+        'SELECT 1 FROM llm_call WHERE session_key = ? AND turn = ? AND false LIMIT 1',
+    ),
+    Break(
+        "the history of another head is used", "agentflow.live.history_cache",
+        "(entry.session_key, entry.head, entry.lean) == (session_key, head, lean)",
+        "(entry.session_key, entry.lean) == (session_key, lean)",
+    ),
+    Break(
+        "a request that is sent again runs again", "agentflow.store.jobs.claim",
+        "if not session.created and (replayed", "if session.created and (replayed",
+    ),
+    Break(
+        "every owner is alive for ever", "agentflow.live.owner",
+        "return lease_until > instant() and _exists(int(pid), started)", "return True",
+    ),
+    Break(
+        "an owner is never alive", "agentflow.live.owner",
+        "return lease_until > instant() and _exists(int(pid), started)", "return False",
+    ),
+    Break(
+        "leases are not renewed", "agentflow.running",
+        "await self._store.renew(", "await asyncio.sleep(0); (lambda *_: None)(",
+    ),
+    Break(
+        "a failed commit is acknowledged", "agentflow.store.sql.writer",
+        "            self._fail(group, error)\n            return False\n        return True",
+        "            return False\n        return True",
+    ),
+    Break(
+        "a joined submit's turn id is forgotten", "agentflow.store.session.waiting",
+        "if joined and request.turn_id_given", "if joined and not request.turn_id_given",
+    ),
+    Break(
+        "a stop leaves running tools alone", "agentflow.turn.calls.tool_batch",
+        "            await _abandon(self._running)", "            pass",
+    ),
+    Break(
+        "usage of a turn forgets a call", "agentflow.turn.run.journal",
+        "self.usage = claimed.usage", "self.usage = Usage()",
+    ),
+    Break(
+        "a waiting turn is taken out and stays", "agentflow.store.session.waiting",
+        'tx.execute("DELETE FROM queue_entry WHERE session_key = ? AND turn_id = ?", session.key, first.turn_id)',
+        'tx.execute("SELECT ?, ?", session.key, first.turn_id)',
+    ),
+    Break(
+        "the end of a paused turn leaves its question open", "agentflow.store.session.close_turn",
+        'session.rows.append(rows.MoveQuestion("closed", execution, call_id, "pending"))', "pass",
+    ),
+)  # fmt: skip
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    def __init__(self, broken: Break) -> None:
+        self._broken = broken
+
+    def find_spec(self, name: str, path: object, target: object = None) -> importlib.machinery.ModuleSpec | None:
+        if name != self._broken.module:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path)  # type: ignore[arg-type]
+        if spec is None or spec.origin is None:
+            return None
+        spec.loader = _Loader(name, spec.origin, self._broken)
+        return spec
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    def __init__(self, name: str, path: str, broken: Break) -> None:
+        super().__init__(name, path)
+        self._broken = broken
+
+    def get_code(self, fullname: str) -> CodeType:
+        return compile(broken_text(self._broken, Path(self.path)), self.path, "exec")
+
+
+def broken_text(broken: Break, path: Path) -> str:
+    """The module's text with the break in it. Raises `LookupError` when the engine does not say that any more."""
+    text = path.read_text(encoding="utf-8")
+    if text.count(broken.old) != 1:
+        raise LookupError(f"{broken.name}: {broken.module} does not say {broken.old!r} once")
+    return text.replace(broken.old, broken.new)
+
+
+def install(name: str) -> None:
+    """Break the engine before it is imported."""
+    broken = next(each for each in BREAKS if each.name == name)
+    sys.meta_path.insert(0, _Finder(broken))
+
+
+def prove(names: Sequence[str], steps: int) -> int:
+    """Look for each break; how many were not found."""
+    missed = 0
+    for broken in BREAKS:
+        if names and broken.name not in names:
+            continue
+        begun = time.monotonic()
+        command = [
+            sys.executable, "-m", "tests.simulation", "--search", "--seeds", "1..100000", "--steps", str(steps),
+            "--most", str(_MOST_STEPS), "--first", "--break", broken.name,
+        ]  # fmt: skip
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        said = done.stdout.strip().splitlines() or done.stderr.strip().splitlines()[-1:]
+        is_found = done.returncode == 1 and said[0].startswith("seed ")
+        missed += not is_found
+        word = "found" if is_found else "NOT FOUND"
+        seconds = time.monotonic() - begun
+        sys.stdout.write(f"{word} in {seconds:.0f} s: {broken.name}\n    {said[0][:200]}\n    {said[-1][:200]}\n")
+        sys.stdout.flush()
+    return missed
