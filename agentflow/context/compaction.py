@@ -35,7 +35,8 @@ class Reading:
 
     `path` is root first, its messages from index `turn_from` on belong to the current turn. `lean` says whether
     earlier turns are read lean in this step (X1, X2). `fixed_chars` are the characters of what no compaction can
-    change: system prompt, tool schemas, texts of the step. `model` is the name provider data is replayed to (T15).
+    change: system prompt, tool schemas, texts of the step. `model` reads it: by its rules it is counted, and to it
+    provider data is replayed (T15).
     """
 
     path: Sequence[Message]
@@ -140,7 +141,7 @@ def _split(reading: Reading) -> tuple[list[_Piece], int, int]:
         position += len(exchange.messages())
         earlier = position <= reading.turn_from
         first += earlier
-        pieces.append(_piece(exchange, lean_here=earlier and reading.lean, model=None if earlier else reading.model))
+        pieces.append(_piece(exchange, reading, earlier=earlier))
     if pieces and pieces[0].exchange.message.summary:
         first = max(first, 1)
     if first == len(pieces) or not _opens(pieces, first):
@@ -151,16 +152,16 @@ def _split(reading: Reading) -> tuple[list[_Piece], int, int]:
     return pieces, first, answered
 
 
-def _piece(exchange: Exchange, *, lean_here: bool, model: str | None) -> _Piece:
+def _piece(exchange: Exchange, reading: Reading, *, earlier: bool) -> _Piece:
     """An open call counts as answered with nothing: the request can only go out once it has a result."""
-    if lean_here:
+    if earlier and reading.lean:
         read = lean(exchange.messages())
         written = read
     else:
         read = list(exchange.messages())
         written = [*read, *(Message("", "tool", tool_call_id=call_id) for call_id in exchange.open)]
-    history = History()
-    history.extend(written, model=model)
+    history = History(reading.model)
+    history.extend(written, model=None if earlier else reading.model)
     return _Piece(exchange, tuple(read), history.chars)
 
 

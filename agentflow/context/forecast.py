@@ -47,15 +47,15 @@ class Forecast:
 
 def forecast(
     context: Context, settings: Compaction, report: Report | None, path: Sequence[Message], request_chars: int,
-    history_chars: int, *, lean: bool,
+    history_chars: int, *, lean: bool, model: str | None = None,
 ) -> list[Forecast]:  # fmt: skip
     """Everything that may make room at the next turn, in the order it is tried.
 
     `request_chars` are the characters of the next request without its new message, `history_chars` those of the path
-    in it; both as the request builder counts them.
+    in it; both as the request builder counts them for `model`.
     """
     new = Message("", "user", None)
-    reading = Reading([*path, new], len(path), lean, request_chars - history_chars)
+    reading = Reading([*path, new], len(path), lean, request_chars - history_chars, model)
     tokens = tokens_to_read(report, request_chars)
     return [*_by_settings(settings, report, reading), *_by_strategies(context, tokens, reading)]
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentflow.errors import InvalidInput
+from agentflow.media import part_chars
 from agentflow.message import Content, Message, ToolCall, text_of
 
 WireMessage = dict[str, Any]
@@ -94,10 +95,12 @@ class History:
     """A growing, already checked list of wire messages and its length in characters.
 
     Checking and writing out happen once per message, never once per model call: a request copies references.
+    `reader` is the model by whose rules it is counted (X5).
     `before` is what the same requests read before it: a call id that stands there is written out otherwise here.
     `summarized`: it begins with a summary of what is not read any more (X18).
     """
 
+    reader: str | None = None
     wire: list[WireMessage] = field(default_factory=list)
     chars: int = 0
     before: History | None = None
@@ -122,7 +125,7 @@ class History:
                 raise UnpairedHistory(f"message {message.id}: open calls {', '.join(exchange.open)}")
             for written in self._written(exchange, model):
                 self.wire.append(written)
-                self.chars += wire_chars(written)
+                self.chars += wire_chars(written, self.reader)
 
     @property
     def call_ids(self) -> Set[str]:
@@ -200,10 +203,13 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-def wire_chars(written: WireMessage) -> int:
-    """Characters of one wire message that a provider would count: content, names, arguments, provider data (X5)."""
+def wire_chars(written: WireMessage, model: str | None) -> int:
+    """Characters of one wire message that a provider would count: content, names, arguments, provider data (X5).
+
+    `model` reads it: what is no text counts by that model's rule.
+    """
     content = written.get("content")
-    total = len(content) if isinstance(content, str) else len(json.dumps(content)) if content else 0
+    total = len(content) if isinstance(content, str) else sum(part_chars(part, model) for part in content or ())
     for call in written.get("tool_calls", ()):
         total += len(call["function"]["name"]) + len(call["function"]["arguments"])
     for key in ("thinking_blocks", "reasoning_content"):

@@ -36,13 +36,16 @@ class HistoryCache:
         self._entries: OrderedDict[str, Remembered] = OrderedDict()
         self._chars = 0
 
-    def take(self, session_id: str, session_key: int, head: Place | None, *, lean: bool) -> Remembered | None:
-        """The entry for exactly this head, out of the cache: the caller grows it and puts it back."""
+    def take(
+        self, session_id: str, session_key: int, head: Place | None, *, lean: bool, reader: str
+    ) -> Remembered | None:
+        """The entry for exactly this head and model, out of the cache: the caller grows it and puts it back."""
         entry = self._entries.pop(session_id, None)
         if entry is None:
             return None
         self._chars -= entry.history.chars
-        return entry if (entry.session_key, entry.head, entry.lean) == (session_key, head, lean) else None
+        kept = (entry.session_key, entry.head, entry.lean, entry.history.reader)
+        return entry if kept == (session_key, head, lean, reader) else None
 
     def put(self, session_id: str, entry: Remembered) -> None:
         self.forget(session_id)

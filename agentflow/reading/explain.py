@@ -9,7 +9,7 @@ from agentflow import clock
 from agentflow.agents.loaded_agent import LoadedAgent
 from agentflow.config.inputs import check_inputs
 from agentflow.context.forecast import Compaction, forecast
-from agentflow.context.tokens import estimate
+from agentflow.context.tokens import estimate, tokens_to_read
 from agentflow.conversation.history import History, build_request, exchanges, lean
 from agentflow.message import Message
 from agentflow.store.protocol import Store
@@ -21,8 +21,9 @@ async def explain(
 ) -> dict[str, Any]:
     """`{agent_id, session_id, model, messages, tools, sections: [{name, chars, tokens}], chars, tokens, room}`.
 
-    `messages` are what the model reads before the next message is added. Tokens are counted as one for every four
-    characters (X5). `room` says for each way of making room what it compares and what it would cut (`Forecast`).
+    `messages` are what the model reads before the next message is added. `tokens` is the count that making room goes
+    by: what the provider reported last, and what has changed since (X5); those of a section are one for every four
+    characters. `room` says for each way of making room what it compares and what it would cut (`Forecast`).
     Raises `InvalidInput` for inputs that the agent does not take.
     """
     path: list[Message] = []
@@ -34,16 +35,18 @@ async def explain(
         paused = record.pending is not None and not record.pending.is_over(clock.instant())
     variables = _AsWritten() if "step_start" in agent.hooks else {}
     prompt = agent.render_prompt(check_inputs(agent.config.inputs, inputs), variables, {"id": session_id})
-    history = _history(path, is_lean=agent.config.settings.lean_history and not paused)
-    built = build_request(prompt, history, (), History(), agent.schemas_chars)
+    is_lean = agent.config.settings.lean_history and not paused
+    history = _history(path, agent.model.name, is_lean=is_lean)
+    built = build_request(prompt, history, (), History(agent.model.name), agent.schemas_chars)
     settings = agent.config.settings
     compaction = Compaction(
         settings.compaction_threshold_fraction, settings.compaction_context_window_tokens,
         settings.compaction_keep_recent_messages,
     )  # fmt: skip
     report = None if record is None else await store.report(record.key, record.head, 0)
-    is_lean = settings.lean_history and not paused
-    room = forecast(agent.context, compaction, report, path, built.chars, history.chars, lean=is_lean)
+    room = forecast(
+        agent.context, compaction, report, path, built.chars, history.chars, lean=is_lean, model=agent.model.name
+    )
     return {
         "agent_id": agent.config.name,
         "session_id": None if record is None else record.id,
@@ -56,7 +59,8 @@ async def explain(
                 ("system prompt", len(prompt)), ("tools", agent.schemas_chars), ("history", history.chars)
             )
         ],
-        **_sized(built.chars),
+        "chars": built.chars,
+        "tokens": tokens_to_read(report, built.chars),
         "room": [each.as_dict() for each in room],
     }  # fmt: skip
 
@@ -68,9 +72,9 @@ class _AsWritten(dict[str, str]):
         return f"{{{{ vars.{name} }}}}"
 
 
-def _history(path: Sequence[Message], *, is_lean: bool) -> History:
+def _history(path: Sequence[Message], model: str, *, is_lean: bool) -> History:
     """The path as a new turn reads it; an exchange that waits for an answer is not whole and left out."""
-    history, messages = History(), list(path)
+    history, messages = History(model), list(path)
     if messages and (last := exchanges(messages)[-1]).open:
         messages = messages[: len(messages) - len(last.messages())]
     history.extend(lean(messages) if is_lean else messages)

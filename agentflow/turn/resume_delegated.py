@@ -77,8 +77,9 @@ async def _given_up(step: Step, parent: Execution, chain: Sequence[RunRecord], e
     """The files have changed and a sub-agent cannot go on (A7): its run and those below it are closed."""
     runs = [parent]
     for number, record in enumerate(chain):
+        model = parent.agent.model.name
         run = Execution(
-            parent.journal, parent.agent, record.number, Transcript(parent.agent.model.name, History()),
+            parent.journal, parent.agent, record.number, Transcript(model, History(model)),
             Position(parent.journal.new_branch, None, None), asyncio.get_running_loop().time(), parent=runs[-1],
         )  # fmt: skip
         runs[-1].children.append(run)

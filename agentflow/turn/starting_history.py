@@ -38,8 +38,10 @@ class StartingHistory:
             return await self._complete(started)
         if not claimed.messages and claimed.answer is None:
             return await self._answer_anew(started)
-        is_lean = self._agent.config.settings.lean_history
-        remembered = self._cache.take(self._journal.session_id, claimed.key, claimed.previous_head, lean=is_lean)
+        is_lean = self._step.reads_lean(self._agent.config.settings)
+        remembered = self._cache.take(
+            self._journal.session_id, claimed.key, claimed.previous_head, lean=is_lean, reader=self._agent.model.name
+        )
         history = remembered.history if remembered else await self._load(is_lean)
         report = remembered.report if remembered else await self._report(claimed.previous_head)
         execution = self.execution_of(started, history, report, remembered.blobs if remembered else ())
@@ -60,7 +62,7 @@ class StartingHistory:
         claimed = self._step.claimed
         path = await self._path(claimed.previous_head, claimed.turn if is_lean else None)
         messages = [entry.message for entry in path]
-        history = History()
+        history = History(self._agent.model.name)
         history.extend(lean(messages) if is_lean else messages)
         return history
 
@@ -84,8 +86,9 @@ class StartingHistory:
     async def _from_path(self, started: float, path: list[PathEntry], first: int) -> Execution:
         """An execution whose current turn begins at index `first` of the path."""
         claimed, messages = self._step.claimed, [entry.message for entry in path]
-        history = History()
-        history.extend(lean(messages[:first]) if self._agent.config.settings.lean_history else messages[:first])
+        history = History(self._agent.model.name)
+        is_lean = self._step.reads_lean(self._agent.config.settings)
+        history.extend(lean(messages[:first]) if is_lean else messages[:first])
         execution = self.execution_of(started, history, await self._report(claimed.head))
         execution.transcript.remember(*messages[first:])
         return execution
@@ -98,7 +101,7 @@ class StartingHistory:
         first = next(index for index in begins if index or not path[0].message.summary)
         if path[first].message.role == "assistant":  # a turn that brought no message of its own
             first = _asked_from(path[:first])
-        history = History()
+        history = History(self._agent.model.name)
         history.extend(entry.message for entry in path[:first])
         execution = self.execution_of(started, history, await self._report(claimed.head))
         execution.transcript.take_up([entry.message for entry in path[first:]])

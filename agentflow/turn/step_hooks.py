@@ -89,5 +89,5 @@ async def _replace_message(step: Step, execution: Execution, text: str) -> None:
     if execution.transcript.messages:
         execution.transcript.replace_last(message)
         return
-    is_lean = execution.agent.config.settings.lean_history
+    is_lean = step.reads_lean(execution.agent.config.settings)
     execution.transcript.reread([entry.message for entry in path[:-1]], [message], is_lean=is_lean)

@@ -104,7 +104,7 @@ class StepRunner:
             raise
         except Exception as error:
             _log.exception("the history of turn %s cannot be read", self.turn_id)
-            execution = history.execution_of(started, History(), None)
+            execution = history.execution_of(started, History(self._agent.model.name), None)
             execution.in_flight.wait(self._claimed.call_id)
             return execution, ending.fail(execution, _internal(error), None, self._new_id)
 
@@ -189,10 +189,11 @@ class StepRunner:
     def _remember(self, execution: Execution) -> None:
         """Keep the history for the next turn; what did not run through in one step is read again from the store."""
         journal = self._journal
-        if self._live.state != TurnState.DONE or not self.settings.observability or self._claimed.resumed:
+        transcript, is_lean = execution.transcript, self._step.reads_lean(self.settings)
+        reads_as_next = is_lean == self.settings.lean_history and not self._claimed.resumed
+        if self._live.state != TurnState.DONE or not self.settings.observability or not reads_as_next:
             self._cache.forget(journal.session_id)
             return
-        transcript, is_lean = execution.transcript, self.settings.lean_history
         transcript.earlier.extend(lean(transcript.messages) if is_lean else transcript.messages)
         blobs = frozenset(execution.staging.blobs)
         self._cache.put(

@@ -17,7 +17,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("worker",),
     ("text",),
     ("message",),
-    ("events", "result", "turn_table"),
+    ("events", "media", "result", "turn_table"),
     ("conversation", "config.document"),
     ("config.keys",),
     ("config",),

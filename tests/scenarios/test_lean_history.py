@@ -121,3 +121,23 @@ def test_a_client_system_message_is_an_ordinary_node_after_the_prompt(agentflow:
         ("assistant", "a"),
         ("user", "more"),
     ]
+
+
+@pytest.mark.parametrize("restart", [False, True], ids=["warm", "read from the store"])
+def test_a_step_that_goes_on_from_an_open_call_reads_the_full_history_and_the_next_one_does_not(
+    agentflow: Kit, restart: bool
+) -> None:
+    """X2, C16: the view ends inside an exchange, whose call has no result there."""
+    both = {"tool_calls": [call("look", place="east"), call("look", place="west")]}
+    agentflow.agent(tools=[look], replies=[*REPLIES, both, {"text": "Both."}, {"text": "Again."}, {"text": "Lean."}])
+    agentflow.send("How many?")
+    agentflow.send("Sure?")
+    agentflow.send("And the others?")
+    cut = next(index for index, each in enumerate(agentflow.path()) if len(each.get("tool_calls", ())) == 2)
+    agentflow.view([*agentflow.path()[: cut + 2], {"role": "user", "content": "Stop."}])
+    assert agentflow.requests[-1].messages[-2]["content"] == "west: 17 sheep"
+    assert ("tool", "north: 17 sheep") in said(agentflow.requests[-1])
+    if restart:
+        agentflow.restart()
+    agentflow.send("Well?")
+    assert "tool" not in [role for role, _ in said(agentflow.requests[-1])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from math import ceil
 from typing import Any
 
@@ -153,3 +154,35 @@ def test_a_sub_agent_that_dies_in_its_phase_has_it_closed_in_its_own_run(agentfl
     (closed,) = agentflow.events("context.kept")
     assert closed.data == {"reason": "interrupted", "execution": opened.data["execution"]}
     assert phases(agentflow) == ["full", "interrupted"]
+
+
+@pytest.mark.parametrize("how", ["strategy", "settings"])
+def test_a_photo_is_not_counted_by_the_length_of_its_base64(agentflow: Kit, how: str) -> None:
+    """D34: 800 KB in a conversation of a thousand tokens, a window of 200,000: no compaction."""
+    header = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + (2000).to_bytes(4, "big") + (1500).to_bytes(4, "big")
+    photo = base64.b64encode(header + bytes(800_000)).decode()
+    keys = {
+        "strategy": {"context": {"window": 200_000, "strategy": [{"use": "summarize"}]}},
+        "settings": {"settings": by_settings(200_000, keep=1)},
+    }[how]
+    agentflow.agent(replies=lambda request: chatty(request) | {"usage": {"input": 0, "output": 1}}, **keys)
+    agentflow.send(f"FIRST {FILLER}")
+    part = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{photo}"}}
+    content = [{"type": "text", "text": "what is it?"}, part]
+    agentflow.deliver({"type": "client.message", "message": {"role": "user", "content": content}})
+    agentflow.send("and now?")
+    assert phases(agentflow) == []
+    explained = agentflow.run(agentflow.runtime.explain("test", "s-1"))
+    assert 1_600 < explained["tokens"] < 3_000
+    assert all(way["tokens"] < 3_000 for way in explained["room"])
+
+
+def test_explain_shows_the_count_that_making_room_goes_by(agentflow: Kit) -> None:
+    """X5: what was reported last, and what has changed since."""
+    agentflow.agent(replies=lambda request: chatty(request) | {"usage": {"input": 500, "output": 1}}, context=over(500))
+    agentflow.send(f"FIRST {FILLER}")
+    explained = agentflow.run(agentflow.runtime.explain("test", "s-1"))
+    answer = chatty(agentflow.requests[-1])["text"]
+    assert explained["tokens"] == explained["room"][0]["tokens"] == 500 + ceil(len(answer) / 4)
+    agentflow.send("1234")
+    assert agentflow.events("context.limited")[0].data["tokens"] == 500 + ceil((len(answer) + 4) / 4)

@@ -161,7 +161,7 @@ class Room:
         reading = Reading(
             [entry.message for entry in path],
             turn_from=len(path) - len(execution.transcript.messages),
-            lean=execution.agent.config.settings.lean_history and not self._resumed,
+            lean=self._step.reads_lean(execution.agent.config.settings),
             fixed_chars=chars - execution.transcript.chars,
             model=execution.agent.model.name,
         )

@@ -92,7 +92,7 @@ class Planner:
     def _request(self, prompt: str, model: Model) -> BuiltRequest:
         """The step as the agent reads it, with what this model gave of its own in it (T15)."""
         transcript = self._execution.transcript
-        current = History(before=transcript.earlier)
+        current = History(model.name, before=transcript.earlier)
         current.extend(transcript.messages, model=model.name)
         return build_request(prompt, transcript.earlier, transcript.step_texts, current, len(_SCHEMAS_TEXT))
 

@@ -100,7 +100,7 @@ def open_run(step: Step, parent: Execution, agent: LoadedAgent, number: int, *, 
     journal = parent.journal
     given = {name: value for name, value in step.claimed.inputs.items() if name in agent.config.inputs}
     child = Execution(
-        journal, agent, number, Transcript(agent.model.name, History()),
+        journal, agent, number, Transcript(agent.model.name, History(agent.model.name)),
         Position(journal.new_branch, None, None, root_of=number), asyncio.get_running_loop().time(),
         parent=parent, heard=heard, blobs=parent.staging.blobs,
     )  # fmt: skip

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from agentflow.agents.loaded_agent import LoadedAgent
 from agentflow.clock import NewId
+from agentflow.config.agent_config import Settings
 from agentflow.live.interrupt import Interrupt
 from agentflow.store.protocol import Store
 from agentflow.store.records import Claimed
@@ -26,3 +27,9 @@ class Step:
     new_id: NewId
     load_agent: Callable[[str], LoadedAgent]
     settled: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def reads_lean(self, settings: Settings) -> bool:
+        """Whether earlier turns are read without their tools; never where the path ended in an open call (X1, X2)."""
+        delivered = self.claimed.messages
+        goes_on = self.claimed.resumed or bool(delivered and delivered[0].role == "tool")
+        return settings.lean_history and not goes_on

@@ -23,7 +23,7 @@ class Transcript:
 
     def __init__(self, model: str, earlier: History, report: Report | None = None) -> None:
         self.earlier = earlier
-        self.current = History(before=earlier)
+        self.current = History(model, before=earlier)
         self.messages: list[Message] = []
         self.step_texts: list[str] = []
         self.held: Exchange | None = None
@@ -98,7 +98,7 @@ class Transcript:
 
     def reread(self, earlier: Iterable[Message], current: Sequence[Message], *, is_lean: bool) -> None:
         """Read these messages instead of the ones so far."""
-        history = History()
+        history = History(self._model)
         history.extend(lean(earlier) if is_lean else earlier)
         self._read(history, current)
 
@@ -110,5 +110,5 @@ class Transcript:
     def _read(self, earlier: History, current: Sequence[Message]) -> None:
         self.reserve(self.earlier.call_ids)
         self.reserve(self.current.call_ids)
-        self.earlier, self.current, self.messages = earlier, History(before=earlier), []
+        self.earlier, self.current, self.messages = earlier, History(self._model, before=earlier), []
         self.remember(*current)

@@ -170,5 +170,5 @@ class DecisionPoints:
         entries = await self._read_path()
         path = self.path.copy()
         first = next((index for index, entry in enumerate(entries) if entry.turn == journal.turn), len(path))
-        is_lean = execution.agent.config.settings.lean_history
+        is_lean = self._step.reads_lean(execution.agent.config.settings)
         execution.transcript.reread(path[:first], path[first:], is_lean=is_lean)

@@ -139,7 +139,7 @@ async def replace_by_worker(step: Step, execution: Execution, action: Action, he
     given = await _entries(step, execution, action.get("messages") or [])
     tool_calls.void_all(execution)
     first = next((index for index, each in enumerate(given) if _is_of_turn(each, execution)), len(given))
-    lean = execution.agent.config.settings.lean_history and not step.claimed.resumed
+    lean = step.reads_lean(execution.agent.config.settings)
     new = Replacement(summary or None, given[:first], given[first:], lean)
     if execution.carry_over is not None:
         execution.carry_over()

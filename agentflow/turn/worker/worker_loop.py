@@ -144,7 +144,7 @@ class WorkerLoop(Loop):
                 messages = checked_wire(action["messages"])
             except (InvalidInput, ValueError, TypeError, AssertionError) as error:
                 raise WorkerFailed(f"The worker's llm.call has messages that cannot be sent: {error}") from error
-            self._verbatim = BuiltRequest(messages, sum(map(wire_chars, messages)))
+            self._verbatim = BuiltRequest(messages, sum(wire_chars(each, self._agent.model.name) for each in messages))
         name = action.get("llm") or action.get("interface")
         if name is not None:
             name = str(name).removeprefix("llm://")

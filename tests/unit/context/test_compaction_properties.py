@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -54,6 +56,20 @@ def test_every_exchange_goes_or_stays_as_a_whole_and_in_order(reading: Reading, 
         whole = [each for each in exchanges(reading.path) if each.message.id in kept]
         assert cut.kept == tuple(message for each in whole for message in each.messages())
         assert not kept & set(ids(cut.older + cut.older_of_turn))
+
+
+@lawful
+@given(readings(), st.integers(0, 60), st.sampled_from([None, "gpt-4o", "claude-x"]))
+def test_reading_more_never_counts_less(reading: Reading, number: int, model: str | None) -> None:
+    """X5: whole exchanges, pictures among them."""
+    picture = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
+    path = [each for group in exchanges(reading.path) if not group.open for each in group.messages()]
+    path = [replace(each, content=[picture]) if each.role == "user" and each.content == "hi" else each for each in path]
+    part, whole = History(model), History(model)
+    part.extend(message for group in exchanges(path)[:number] for message in group.messages())
+    whole.extend(path)
+    assert 0 <= part.chars <= whole.chars
+    assert tokens_to_read(None, part.chars) <= tokens_to_read(None, whole.chars)
 
 
 @lawful
