@@ -22,6 +22,7 @@ def with_runtime(
     *,
     db: str | None = None,
     serve_queues: bool = True,
+    read_only: bool = False,
 ) -> T:
     """Open a project, do the work, close it, and return what the work returned.
 
@@ -30,7 +31,7 @@ def with_runtime(
     """
 
     async def opened() -> T:
-        async with Runtime.open(project, db=db, serve_queues=serve_queues) as runtime:
+        async with Runtime.open(project, db=db, serve_queues=serve_queues, read_only=read_only) as runtime:
             return await work(runtime)
 
     runner = asyncio.Runner()

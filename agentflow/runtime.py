@@ -71,6 +71,7 @@ class Runtime:
         open_model: OpenModel | None = None,
         drain: bool = False,
         serve_queues: bool = True,
+        read_only: bool = False,
     ) -> Self:
         """Open a project folder.
 
@@ -79,21 +80,19 @@ class Runtime:
         that agents may name besides those in `workflows/`; `open_model(interface, folder)` may give a model of your
         own, or null for the usual one. With `drain` the queues that were left behind go on when the runtime is entered
         (C21); without `serve_queues` a turn that ends here leaves the next one to others, as a process must that is
-        about to end. Raises `InvalidConfig`, `StoreError`.
+        about to end. With `read_only` nothing is made or changed, no file either. Raises `InvalidConfig`, `StoreError`.
         """
         from agentflow.store.sql_store import SqlStore
 
         root, loader = _opened(project)
         url = database_url(root, loader.project, db)
+        store = SqlStore.open(url, on_commit, read_only=read_only)
         agents = Agents(loader.get, root, flows, open_model, url)
-        return cls(SqlStore.open(url, on_commit), agents, new_id, loader.project.keys.environment, drain, serve_queues)
+        return cls(store, agents, new_id, loader.project.keys.environment, drain, serve_queues)
 
     @staticmethod
     def upgrade(project: str | Path = ".", *, db: str | None = None) -> tuple[str, str]:
-        """Bring the database that `open` would use to this version (R1); the versions before, `""` for new, and after.
-
-        Raises `InvalidConfig`, `StoreError`.
-        """
+        """Bring the database `open` would use to this version (R1); the versions before, `""` for new, and after."""
         from agentflow.store.sql.schema import upgrade
 
         root, loader = _opened(project)

@@ -50,3 +50,10 @@ def with_runtime(project: Path, db: str | None, work: Callable[[Runtime], Awaita
     from agentflow import with_runtime
 
     return with_runtime(work, project, db=db, serve_queues=False)
+
+
+def reading(project: Path, db: str | None, work: Callable[[Runtime], Awaitable[T]]) -> T:
+    """Opens the project to look at it: nothing is made or changed, no file either (Z1)."""
+    from agentflow import with_runtime
+
+    return with_runtime(work, project, db=db, serve_queues=False, read_only=True)

@@ -222,5 +222,5 @@ def _is_project(root: Path) -> bool:
 def _user_folder() -> Path:
     home = os.environ.get("XDG_DATA_HOME")
     folder = (Path(home) if home else Path.home() / ".local" / "share") / "agentflow"
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder

@@ -53,14 +53,15 @@ class SqlStore:
         self._reader = Reader(database, jobs)
 
     @classmethod
-    def open(cls, url: str, on_commit: Callable[[int], None] | None = None) -> SqlStore:
-        """The store of this URL. Nothing is connected before the first job, which also makes or checks the tables.
+    def open(cls, url: str, on_commit: Callable[[int], None] | None = None, *, read_only: bool = False) -> SqlStore:
+        """The store of this URL. Nothing is connected before the first job, which also makes or checks the tables;
+        with `read_only` it makes and changes nothing, and a database that is not there yet is an empty one (Z1).
 
         `on_commit` is called on the writer's thread right after each COMMIT and before anybody is answered, with
         the commit's number from 1; when it raises, the store writes nothing any more, as after a crash there.
         Raises `StoreError` for a URL that is not understood.
         """
-        return cls(open_database(url), on_commit)
+        return cls(open_database(url, read_only=read_only), on_commit)
 
     async def claim(self, request: Claim) -> Claimed | Replayed | Queued:
         return await self._writer.run(lambda tx: claim(tx, request), request.session_id)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ..engine import engine_options, project_of, with_runtime
+from ..engine import engine_options, project_of, reading
 from ..terminal.output import Output
 
 
@@ -28,7 +28,7 @@ def command(
     db: str | None,
 ) -> None:
     """Print what AGENT's model would read next: the sizes of its parts, how room would be made, then each message."""
-    found = with_runtime(
+    found = reading(
         project_of(agent, project),
         db,
         lambda runtime: runtime.explain(agent, session, inputs=runtime.read_inputs(agent, inputs)),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..engine import engine_options, with_runtime
+from ..engine import engine_options, reading
 from ..terminal.output import Output
 
 if TYPE_CHECKING:
@@ -29,4 +29,4 @@ def command(output: Output, session: str, after: int, follow: bool, project: Pat
             if not output.usable:
                 break
 
-    with_runtime(project, db, show)
+    reading(project, db, show)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ..engine import engine_options, with_runtime
+from ..engine import engine_options, reading
 from ..terminal.output import Output
 from .waterfall import waterfall
 
@@ -22,7 +22,7 @@ def command(output: Output, session: str, turn: int | None, as_json: bool, proje
 
     It has model calls with tokens and cost, tools, hooks, sub-agents, questions, compactions, plan and todos.
     """
-    found = with_runtime(project, db, lambda runtime: runtime.trace(session, turn))
+    found = reading(project, db, lambda runtime: runtime.trace(session, turn))
     if as_json:
         output.json(found, indent=2)
     else:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ..engine import engine_options, with_runtime
+from ..engine import engine_options, reading
 from ..terminal.output import Output, note
 
 COLUMNS = ("SESSION", "AGENT", "STATE", "TURNS", "UPDATED", "TITLE")
@@ -21,7 +21,7 @@ COLUMNS = ("SESSION", "AGENT", "STATE", "TURNS", "UPDATED", "TITLE")
 @click.pass_obj
 def command(output: Output, agent: str | None, limit: int, as_json: bool, project: Path, db: str | None) -> None:
     """List sessions with state and title, the most recently used first."""
-    found = with_runtime(project, db, lambda runtime: runtime.sessions(agent=agent, limit=limit))
+    found = reading(project, db, lambda runtime: runtime.sessions(agent=agent, limit=limit))
     if as_json:
         output.json(found, indent=2)
         return

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ..engine import engine_options, with_runtime
+from ..engine import engine_options, reading
 from ..terminal.output import Output
 
 _RESULT_CHARS = 500
@@ -21,7 +21,7 @@ _RESULT_CHARS = 500
 @click.pass_obj
 def command(output: Output, session: str, as_json: bool, project: Path, db: str | None) -> None:
     """Print the transcript of SESSION: the path of messages that the model reads."""
-    found = with_runtime(project, db, lambda runtime: runtime.session(session))
+    found = reading(project, db, lambda runtime: runtime.session(session))
     if as_json:
         output.json(found, indent=2)
     else:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ..engine import engine_options, with_runtime
+from ..engine import engine_options, reading
 from ..terminal.output import Output
 
 _CHARS = 60
@@ -21,7 +21,7 @@ _CHARS = 60
 @click.pass_obj
 def command(output: Output, session: str, as_json: bool, project: Path, db: str | None) -> None:
     """Print the whole tree of SESSION: branches are indented, the path is marked with |, its head with *."""
-    found = with_runtime(project, db, lambda runtime: runtime.tree(session))
+    found = reading(project, db, lambda runtime: runtime.tree(session))
     if as_json:
         output.json(found, indent=2)
     else:

@@ -97,4 +97,5 @@ def delete(tx: Tx, session_id: str, alive: Alive) -> bool:
                 "retry_after": max((lease_until or 0) - instant(), 0) / SECOND,
             },
         )
+    tx.erased = True
     return tx.execute("DELETE FROM session WHERE key = ?", key) == 1

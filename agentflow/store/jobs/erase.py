@@ -43,6 +43,7 @@ _EVENT_KEYS_KEPT = frozenset(
 
 def erase(tx: Tx, key: int, turn: int) -> None:
     """Erase what a turn said and used, its texts in the log included; the path is empty afterwards."""
+    tx.erased = True
     tx.execute(_COPIES, key, key, turn)
     for table in _OF_THE_TURN:
         tx.execute(f"DELETE FROM {table} WHERE session_key = ? AND turn = ?", key, turn)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from typing import Any
 
 from agentflow.store.sql.database import Database, RawConnection
 from agentflow.store.sql.schema import prepare
 from agentflow.store.sql.transaction import Tx
+
+_log = logging.getLogger("agentflow.store")
 
 
 class Connection:
@@ -18,10 +21,11 @@ class Connection:
         self._connection: RawConnection = None
         self._cursor: Any = None
         self._place: object = None
+        self._tx: Tx | None = None
 
     def begin(self, text: str) -> Tx:
         """A transaction; `StoreError` when the database is away or of another version (R1)."""
-        if self._connection is not None and self.database.place() != self._place:
+        if self._connection is not None and not self.is_current():
             self.drop()  # its file was deleted or replaced: what is written there would be lost without a word
             self.database.is_prepared = False
         if self._connection is None:
@@ -33,10 +37,24 @@ class Connection:
                 raise
             self._connection, self._cursor, self._place = connection, connection.cursor(), self.database.place()
         self._cursor.execute(text)
-        return Tx(self._cursor, self.database.name)
+        self._tx = Tx(self._cursor, self.database.name)
+        return self._tx
 
     def run(self, text: str) -> None:
         self._cursor.execute(text)
+
+    def is_current(self) -> bool:
+        """Whether what is open is still what lies there."""
+        return self.database.place() == self._place
+
+    def forget_erased(self) -> None:
+        """After a commit: let the texts it deleted be gone from the files too (Z8)."""
+        if self._tx is None or not self._tx.erased:
+            return
+        try:
+            self.database.forget(self._connection)
+        except Exception as error:
+            _log.warning("deleted texts are still in the database's log until it is next emptied: %s", error)
 
     def is_open(self) -> bool:
         """Whether the transaction is still there."""

@@ -22,8 +22,10 @@ from typing import Any, ClassVar
 from urllib.parse import parse_qsl, unquote
 
 from agentflow.errors import InvalidInput, StoreError
+from agentflow.store.sql.sqlite_file import connect_reading, is_new, make_private, refuse_foreign, state
 
 BUSY_TIMEOUT_MS = 15_000
+_FORGET_TIMEOUT_MS = 200
 
 RawConnection = Any  # sqlite3.Connection or psycopg.Connection, in autocommit mode: we write BEGIN and COMMIT ourselves
 
@@ -38,8 +40,9 @@ class Database(ABC):
     begin_write: ClassVar[str]
     begin_read: ClassVar[str]
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, read_only: bool) -> None:
         self.url = url
+        self.read_only = read_only  # nothing is made or changed, neither tables nor files (Z1)
         self.lock: AbstractContextManager[Any] = nullcontext()
         self.preparing = threading.Lock()
         self.is_prepared = False
@@ -69,6 +72,10 @@ class Database(ABC):
         """The error as ours: a driver's error as `StoreError`, one that is `unfit` as that, any other as it is."""
 
     @abstractmethod
+    def forget(self, connection: RawConnection) -> None:
+        """Let what was just deleted be gone from the files too (Z8)."""
+
+    @abstractmethod
     def release(self, connection: RawConnection) -> None:
         """Give back what `connect` gave."""
 
@@ -82,8 +89,8 @@ class SqliteDatabase(Database):
     begin_write = "BEGIN IMMEDIATE"  # a reader that turns writer would meet "database is locked" at once (B52)
     begin_read = "BEGIN"
 
-    def __init__(self, url: str, path: str, synchronous: str) -> None:
-        super().__init__(url)
+    def __init__(self, url: str, path: str, synchronous: str, *, read_only: bool = False) -> None:
+        super().__init__(url, read_only=read_only)
         self.path = path
         self._synchronous = synchronous
         self._memory: sqlite3.Connection | None = None
@@ -91,8 +98,10 @@ class SqliteDatabase(Database):
             self.lock = threading.RLock()
 
     def connect(self) -> RawConnection:
-        if self.path:
+        if self.path and not (self.read_only and is_new(self.path)):
             return self._open(self.path)
+        if self.read_only:
+            return self._opened(":memory:")  # nothing is stored there yet, and nothing is found here
         with self.lock:
             if self._memory is None:
                 self._memory = self._open(":memory:")
@@ -114,8 +123,15 @@ class SqliteDatabase(Database):
     def _opened(self, path: str) -> sqlite3.Connection:
         connection = None
         try:
+            if path != ":memory:" and not is_new(path):
+                refuse_foreign(path)
+            if path != ":memory:" and self.read_only:
+                return connect_reading(path) or self._opened(":memory:")
+            if path != ":memory:":
+                make_private(path)
             connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-            connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
+            for setting in (f"busy_timeout={BUSY_TIMEOUT_MS}", "trusted_schema=OFF", "secure_delete=ON"):
+                connection.execute(f"PRAGMA {setting}")
             _use_wal(connection)
             connection.execute(f"PRAGMA synchronous={self._synchronous}")
             connection.execute("PRAGMA foreign_keys=ON")
@@ -130,14 +146,28 @@ class SqliteDatabase(Database):
 
     def place(self) -> object:
         """The file itself: a file that was deleted or replaced is written to by whoever has it open, for nobody."""
+        if self.read_only and self.path:
+            return state(self.path)
         try:
             status = os.stat(self.path) if self.path else None
         except OSError:
             return None
         return None if status is None else (status.st_dev, status.st_ino)
 
+    def forget(self, connection: RawConnection) -> None:
+        """Empty the log, which still has it; deleted pages are overwritten (`secure_delete`).
+
+        A read in another process may be in the way for longer than we wait: then the next deletion, or the close of
+        the last connection, empties it.
+        """
+        connection.execute(f"PRAGMA busy_timeout={_FORGET_TIMEOUT_MS}")
+        try:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        finally:
+            connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
+
     def release(self, connection: RawConnection) -> None:
-        if self.path:
+        if self.path or self.read_only:
             connection.close()
 
     def close(self) -> None:
@@ -214,6 +244,9 @@ class PostgresDatabase(Database):
     def is_dead(self, connection: RawConnection) -> bool:
         return bool(connection.closed)
 
+    def forget(self, connection: RawConnection) -> None:
+        return None
+
     def release(self, connection: RawConnection) -> None:
         connection.close()
 
@@ -247,11 +280,11 @@ def shown_url(url: str) -> str:
     return _PASSWORD.sub(r"\1:***@", url)
 
 
-def open_database(url: str) -> Database:
+def open_database(url: str, *, read_only: bool = False) -> Database:
     """The database of this URL; nothing is connected yet. `StoreError` for a URL that names none of ours."""
     scheme, separator, rest = url.partition("://")
     if separator and scheme in ("postgresql", "postgresql+psycopg"):
-        return PostgresDatabase(url)
+        return PostgresDatabase(url, read_only=read_only)
     if not separator or scheme != "sqlite":
         raise StoreError(
             f"The database URL {shown_url(url)!r} is not understood. Use sqlite:///path/to/file.db, "
@@ -265,4 +298,5 @@ def open_database(url: str) -> Database:
             f"The database URL {shown_url(url)!r} has an unknown option; there is synchronous=full or normal."
         )
     name = unquote(path.removeprefix("/"))
-    return SqliteDatabase(url, "" if name in ("", ":memory:") else os.path.abspath(name), synchronous)
+    path = "" if name in ("", ":memory:") else os.path.abspath(name)
+    return SqliteDatabase(url, path, synchronous, read_only=read_only)

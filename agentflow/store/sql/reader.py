@@ -43,6 +43,8 @@ class Reader:
         try:
             job.value = job.call(self._connection.begin(self._database.begin_read))
             self._connection.run("COMMIT")
+            if self._database.read_only and not self._connection.is_current():
+                return True  # somebody went to work on it in the middle of the read
         except Exception as error:
             again = self._connection.may_try_again(error)
             self._connection.rollback()

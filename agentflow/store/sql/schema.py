@@ -11,6 +11,7 @@ from typing import Any
 
 from agentflow.errors import StoreError
 from agentflow.store.sql.database import Database, RawConnection, open_database, shown_url
+from agentflow.store.sql.sqlite_file import MARK
 
 SCHEMA_VERSION = "0002"
 
@@ -36,7 +37,10 @@ def prepare(database: Database, connection: RawConnection) -> None:
         if database.is_prepared:
             return
         try:
-            found = _version(database, connection) or _make(database, connection)
+            found = _version(database, connection)
+            if database.read_only:
+                _refuse_unless_readable(database, found)
+            found = found or _make(database, connection)
             if found != SCHEMA_VERSION:
                 _refuse_unless_upgradable(database, found)
                 _run_migrations(database)
@@ -86,6 +90,8 @@ def _make(database: Database, connection: RawConnection) -> str:
             for text in _definitions(database.name):
                 connection.execute(text)
             connection.execute(_VERSION_TABLE)
+            if database.name == "sqlite":
+                connection.execute(MARK)
             connection.execute(f"INSERT INTO alembic_version VALUES ('{SCHEMA_VERSION}')")
             found = SCHEMA_VERSION
         connection.execute("COMMIT")
@@ -129,6 +135,24 @@ def _refuse_unless_upgradable(database: Database, found: str) -> None:
         )
 
 
+def _refuse_unless_readable(database: Database, found: str | None) -> None:
+    """A read makes and upgrades nothing (Z1); what has no tables at all holds no session."""
+    if found is None and database.name == "sqlite":
+        return
+    if found is None:
+        raise StoreError(
+            f"The database {shown_url(database.url)!r} has no tables of agentflow's yet. "
+            "Run a turn on it, or `agentflow db upgrade`."
+        )
+    _refuse_newer(database, found)
+    if found != SCHEMA_VERSION:
+        raise StoreError(
+            f"The database {shown_url(database.url)!r} has the older schema version {found}, and reading changes "
+            "nothing. Run `agentflow db upgrade`; the next turn on a SQLite file does that too.",
+            detail={"found": found, "known": SCHEMA_VERSION},
+        )
+
+
 def _run_migrations(database: Database) -> None:
     """Alembic's upgrade in one transaction, under the lock that keeps other processes out."""
     from alembic import command
@@ -146,6 +170,8 @@ def _run_migrations(database: Database) -> None:
         _begin_migrating(database, connection)
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
+        if database.name == "sqlite":
+            connection.exec_driver_sql(MARK)
         connection.commit()
 
 

@@ -33,6 +33,7 @@ class Tx:
 
     def __init__(self, cursor: Any, dialect: str) -> None:
         self.is_postgres = dialect == "postgresql"
+        self.erased = False  # whether texts were deleted, which must be gone from the files as well (Z8)
         self._cursor = cursor
         self._text: Callable[[str], str] = translation(dialect)
 

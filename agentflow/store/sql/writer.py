@@ -56,6 +56,8 @@ class Writer:
         self._commits += 1
         if self._on_commit is not None:
             self._on_commit(self._commits)
+        with self._database.lock:
+            self._connection.forget_erased()
 
     def _run_all(self, group: list[Job]) -> bool:
         """Open a transaction and run the jobs in it; whether there is anything to commit."""
