@@ -20,7 +20,7 @@ from agentflow.context.strategies import Context, Strategy
 from agentflow.models.protocol import Model
 from agentflow.text import compact_json
 from agentflow.tools.hook_calls import Hook
-from agentflow.tools.tool import Tool, tool_schemas
+from agentflow.tools.tool import CLIENT, WORKER, Tool, tool_schemas
 
 _LEVELS = {
     "off": logging.CRITICAL + 1,
@@ -82,7 +82,12 @@ class LoadedAgent:
     @cached_property
     def worker_tools(self) -> frozenset[str]:
         """The tools whose calls are left to the worker (C32)."""
-        return frozenset(name for name, tool in self.tools.items() if tool.handler == "worker")
+        return frozenset(name for name, tool in self.tools.items() if tool.handler == WORKER)
+
+    @cached_property
+    def client_tools(self) -> frozenset[str]:
+        """The tools that the client performs (C37)."""
+        return frozenset(name for name, tool in self.tools.items() if tool.handler == CLIENT)
 
     def with_tools(self, tools: Mapping[str, Tool]) -> LoadedAgent:
         """The same agent with other tools."""

@@ -27,7 +27,7 @@ from agentflow.tools.flows.library import Flow, FlowLibrary, make_flow
 from agentflow.tools.flows.reserved import BUILTIN_NAMES
 from agentflow.tools.hook_calls import Hook, hook_complaint
 from agentflow.tools.materials import material_tools
-from agentflow.tools.tool import ASK_USER_TOOL, WRITE_TODOS_TOOL, Tool, tool_of
+from agentflow.tools.tool import ASK_USER_TOOL, WRITE_TODOS_TOOL, Tool, client_tool, tool_of
 
 _log = logging.getLogger("agentflow.runtime")
 
@@ -99,8 +99,12 @@ class Agents:
         """The name of the agent of a name or path. Raises `AgentNotFound`, `InvalidConfig` for a path."""
         return reference if NAME.match(reference) else self._read(reference).name
 
-    def _flows_of(self, config: AgentConfig) -> list[Flow]:
-        return [self._flow(config, ("tools", index), entry.flow) for index, entry in enumerate(config.tools)]
+    def _flows_of(self, config: AgentConfig) -> list[Flow | None]:
+        """The flow of each entry, null for a tool of the client."""
+        return [
+            None if entry.flow is None else self._flow(config, ("tools", index), entry.flow)
+            for index, entry in enumerate(config.tools)
+        ]
 
     def _flow(self, config: AgentConfig, key: tuple[str | int, ...], reference: str) -> Flow:
         try:
@@ -108,13 +112,15 @@ class Agents:
         except InvalidConfig as error:
             raise config.invalid(key, error.message) from error
 
-    def _make(self, config: AgentConfig, flows: Sequence[Flow], children: Sequence[AgentConfig]) -> LoadedAgent:
+    def _make(self, config: AgentConfig, flows: Sequence[Flow | None], children: Sequence[AgentConfig]) -> LoadedAgent:
         material = read_material(config, [(child.name, child.description) for child in children])
         limit = config.settings.tool_result_max_chars
         tools: dict[str, Tool] = {}
         for index, (entry, flow) in enumerate(zip(config.tools, flows, strict=True)):
             if entry.name in BUILTIN_NAMES:
                 raise config.invalid(("tools", index), f"'{entry.name}' is the name of a built-in tool; choose another")
+            if flow is None:
+                continue
             tools[entry.name] = tool_of(
                 flow,
                 name=entry.name,
@@ -131,6 +137,10 @@ class Agents:
             ASK_USER_TOOL,
         ):
             tools[tool.name] = tool
+        for entry in config.tools:
+            if entry.flow is None:  # after the agent's own (C37)
+                chars = _given(entry.max_result_chars, limit)
+                tools[entry.name] = client_tool(entry.name, entry.description, plain(entry.parameters), chars)
         models = {name: self._model(interface, config) for name, interface in config.interfaces.items()}
         for strategy in config.context.strategy:
             if strategy.model is not None:

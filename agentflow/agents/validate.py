@@ -82,6 +82,8 @@ def _tools(config: AgentConfig, library: FlowLibrary) -> Iterator[Problem]:
         if entry.name in BUILTIN_NAMES:
             yield config.problem(("tools", index), f"'{entry.name}' is the name of a built-in tool; choose another")
             continue
+        if entry.flow is None:
+            continue
         try:
             _ = tool_of(library.get(entry.flow, base=config.folder), name=entry.name).parameters
         except InvalidConfig as error:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from agentflow.conversation.questions import check_questions
+from agentflow.conversation.tool_schema import NO_ARGUMENTS
 from agentflow.tools import builtin
 from agentflow.tools.flows import reserved
 from agentflow.tools.flows.library import Flow
@@ -19,13 +20,16 @@ if TYPE_CHECKING:
 
 TIMEOUT_SECS = 60.0
 MAX_RESULT_CHARS = 50_000
+WORKER, CLIENT = "worker", "client"
+"""The handlers whose results come from outside the turn."""
 
 
 @dataclass(frozen=True)
 class Tool:
-    """`flow` is null for a built-in, which the turn performs itself.
+    """`flow` is null for a built-in, which the turn performs itself, and for a tool of the client.
 
-    `timeout_secs` and `max_result_chars`: 0 = off. A `handler` of `worker` does not run the flow (C32). `check`
+    `timeout_secs` and `max_result_chars`: 0 = off. A `handler` of `worker` does not run the flow (C32), one of `client`
+    has none (C37). `check`
     takes the place of the schema where rules say more than a schema can, or accept more than the model is told: it
     returns a complaint or null.
     """
@@ -72,6 +76,14 @@ def tool_of(
     return Tool(
         name or flow.name, flow.description, flow.parameters, flow, timeout_secs, max_result_chars, ends_turn, handler
     )
+
+
+def client_tool(
+    name: str, description: str, parameters: Mapping[str, Any], max_result_chars: int = MAX_RESULT_CHARS
+) -> Tool:
+    """A tool that the client performs; its schema is one already (`schema_complaint`)."""
+    schema = dict(parameters or NO_ARGUMENTS)
+    return Tool(name, description, schema, max_result_chars=max_result_chars, handler=CLIENT)
 
 
 def tool_schemas(tools: Iterable[Tool]) -> list[dict[str, Any]]:

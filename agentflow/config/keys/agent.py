@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
@@ -58,13 +58,22 @@ class Interface(Keys):
 
 
 class ToolEntry(Keys):
-    """A tool the model may call: a flow and how it is offered. The name of the flow alone is enough."""
+    """A tool the model may call: a flow and how it is offered. The name of the flow alone is enough.
+
+    A tool that the client performs (`handler: client`) has no flow, but a name, a description and parameters.
+    """
 
     short: ClassVar[str | None] = "flow"
+    forms: ClassVar[Sequence[Mapping[str, Any]]] = (
+        {"required": ["flow"]},
+        {"required": ["name", "description", "handler"], "properties": {"handler": {"const": "client"}}},
+    )
 
-    flow: str = Field(
+    flow: str | None = Field(
+        default=None,
         min_length=1,
-        description="The flow: its name, or FILE:NAME; looked up in the project's workflows/, then among the shipped.",
+        description="The flow: its name, or FILE:NAME; looked up in the project's workflows/, then among the shipped. "
+        "Required, unless the client performs the tool.",
     )
     name: str = Field(
         default_factory=str,
@@ -81,9 +90,15 @@ class ToolEntry(Keys):
         description="Longest result in characters; unset: settings.tool_result_max_chars; 0: no limit.",
     )
     ends_turn: bool = Field(default=False, description="Whether its result is the turn's answer.")
-    handler: Literal["flow", "worker"] = Field(
+    handler: Literal["flow", "worker", "client"] = Field(
         default="flow",
-        description="Who does it: the flow, or the worker; then the flow is only the tool's name and form.",
+        description="Who does it: the flow; the worker, then the flow is only the tool's name and form; or the client: "
+        "the turn pauses until the client gives the result.",
+    )
+    description: str = Field(default="", description="What it does, for the model; only of a tool of the client.")
+    parameters: Verbatim = Field(
+        default={},
+        description="JSON Schema of its arguments, an object; only of a tool of the client. Empty: no arguments.",
     )
 
     @classmethod

@@ -60,6 +60,8 @@ def complain(complaints: Sequence[Complaint]) -> None:
 def _as_accepted(schema: dict[str, Any], keys: type[Keys]) -> None:
     """Say in a JSON Schema what validation lets pass besides the keys: free keys, and a text as the short form."""
     schema["patternProperties"] = {f"^{FREE_PREFIX}": {}}
+    if keys.forms:
+        schema["anyOf"] = [dict(form) for form in keys.forms]
     if keys.short:
         mapping = dict(schema)
         schema.clear()
@@ -69,7 +71,8 @@ def _as_accepted(schema: dict[str, Any], keys: type[Keys]) -> None:
 class Keys(BaseModel):
     """A mapping of a file: unknown keys and wrong types are errors, nothing is converted, the value is frozen.
 
-    `short` names the key that a plain text in place of the mapping means.
+    `short` names the key that a plain text in place of the mapping means, `forms` are JSON Schemas of which a mapping
+    fits one at least.
     """
 
     model_config = ConfigDict(
@@ -82,6 +85,7 @@ class Keys(BaseModel):
     )
 
     short: ClassVar[str | None] = None
+    forms: ClassVar[Sequence[Mapping[str, Any]]] = ()
 
     @model_validator(mode="before")
     @classmethod

@@ -13,6 +13,7 @@ from agentflow.config.keys.base import Complaint, without_free_keys
 from agentflow.config.keys.context_checks import context_complaints
 from agentflow.config.keys.references import MAIN, broken_reference
 from agentflow.config.keys.templates import template_complaints
+from agentflow.conversation.tool_schema import schema_complaint
 
 
 def agent_complaints(data: Mapping[str, Any], shared: Mapping[str, str]) -> Iterator[Complaint]:
@@ -75,6 +76,32 @@ def _tools(data: Mapping[str, Any]) -> Iterator[Complaint]:
         name = entry.get("name", tool_name(entry.get("flow")))
         if isinstance(name, str) and first.setdefault(name, index) != index:
             yield Complaint(f"the tool {name!r} is named twice, first as tools[{first[name]}]", ("tools", index))
+        if isinstance(item, str | dict):
+            for key, message in _handler(entry):
+                yield Complaint(message, ("tools", index, *key))
+
+
+_OF_FLOWS = ("flow", "timeout_secs", "ends_turn")
+_OF_CLIENTS = ("description", "parameters")
+
+
+def _handler(entry: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """What belongs to a flow and what to the client (C37)."""
+    if entry.get("handler") != "client":
+        if entry.get("flow") is None:
+            yield ("flow",), "is required: the function that does it; or handler: client, with name and description"
+        for key in _OF_CLIENTS:
+            if key in entry:
+                yield (key,), "belongs to a tool with handler: client; a flow's docstring and signature say it"
+        return
+    for key in ("name", "description"):
+        if not entry.get(key):
+            yield (key,), "is required with handler: client"
+    for key in _OF_FLOWS:
+        if entry.get(key) is not None:
+            yield (key,), "has no place with handler: client, which performs the tool itself"
+    if isinstance(parameters := entry.get("parameters"), dict) and (reason := schema_complaint(parameters)):
+        yield ("parameters",), reason
 
 
 def tool_name(flow: Any) -> str | None:
