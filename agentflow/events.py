@@ -25,6 +25,7 @@ TOOL_CALL_COMPLETED = "tool.call.completed"
 TOOL_CALL_ERRORED = "tool.call.errored"
 CALL_VOIDED = "call.voided"
 ASK_USER = "ask_user"
+CLIENT_TOOLS = "client_tools"
 ASK_USER_ANSWERED = "ask_user.answered"
 TODOS_CHANGED = "todo"
 HOOK_COMPLETED = "hook.completed"
@@ -130,6 +131,11 @@ def ask_user(call_id: str, questions: list[dict[str, Any]], execution: int) -> L
     """`{tool_call_id, questions}`; `ref` is the call, the questions stand in its question row."""
     full = {"tool_call_id": call_id, "questions": questions}
     return LogEntry(ASK_USER, full, call_id, {"execution": execution})
+
+
+def client_tools(call_id: str, calls: list[dict[str, Any]], execution: int) -> LogEntry:
+    """`{calls: [{tool_call_id, name, arguments}]}`; `ref` is the first call, the others stand in the pause's row."""
+    return LogEntry(CLIENT_TOOLS, {"calls": calls}, call_id, {"execution": execution})
 
 
 def ask_user_answered(call_id: str, config_hash: str) -> LogEntry:

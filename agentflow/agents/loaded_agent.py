@@ -89,6 +89,11 @@ class LoadedAgent:
         """The tools that the client performs (C37)."""
         return frozenset(name for name, tool in self.tools.items() if tool.handler == CLIENT)
 
+    @cached_property
+    def withheld_tools(self) -> frozenset[str]:
+        """The tools of the client that its file names and that it may not call here, as below a `task` (C38, T22)."""
+        return frozenset(entry.name for entry in self.config.tools if entry.handler == CLIENT) - self.tools.keys()
+
     def with_tools(self, tools: Mapping[str, Tool]) -> LoadedAgent:
         """The same agent with other tools."""
         return replace(self, tools=tools)

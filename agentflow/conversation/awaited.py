@@ -17,11 +17,15 @@ _NOBODY_IN_TIME = {QUESTIONS: "Nobody answered the question in time.", TOOLS: "T
 
 @dataclass(frozen=True, slots=True)
 class AwaitedCall:
-    """A call that the client performs; `arguments` are those that were checked, null once they are erased."""
+    """A call that the client performs; `arguments` are those that were checked. Null is what was erased.
+
+    They may be `changed` from those of the reply, by a hook.
+    """
 
     id: str
-    name: str
+    name: str | None
     arguments: dict[str, Any] | None
+    changed: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         return {"tool_call_id": self.id, "name": self.name, "arguments": self.arguments}
@@ -42,6 +46,14 @@ class Awaited:
             return None
         asked = [question.as_dict() for question in self.questions]
         return {"tool_call_id": self.call_id, "questions": asked, "text": plain_text(self.questions)}
+
+    def stored(self) -> list[dict[str, Any]]:
+        """What a pause's row has: its questions, or which calls; their arguments stand in the reply."""
+        if self.kind == QUESTIONS:
+            return [question.as_dict() for question in self.questions]
+        return [
+            {"tool_call_id": call.id} | ({"arguments": call.arguments} if call.changed else {}) for call in self.calls
+        ]
 
     def call_dicts(self) -> list[dict[str, Any]]:
         """`[{tool_call_id, name, arguments}]`, empty for questions."""

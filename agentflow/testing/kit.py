@@ -135,7 +135,7 @@ class Kit:
 
     def _tool(self, tool: Named) -> Any:
         if isinstance(tool, Mapping):
-            return {**tool, "flow": self._tool(tool["flow"])}
+            return {**tool, "flow": self._tool(tool["flow"])} if "flow" in tool else dict(tool)
         return self._flow(tool) if callable(tool) else tool
 
     def _flow(self, function: Callable[..., Any]) -> str:

@@ -179,10 +179,14 @@ class StepRunner:
         self._live.fire(how.trigger)
         self._agent.logger.info("turn %s of session %s is %s", self.turn_id, journal.session_id, to_state)
         self._remember(execution)
+        awaited = how.awaited
+        question = None if awaited is None else awaited.question()
         result = TurnResult(
-            journal.session_id, self.turn_id, journal.step, str(to_state), how.answer, journal.usage, how.question,
+            journal.session_id, self.turn_id, journal.step, str(to_state), how.answer, journal.usage, question,
             how.limit, None if how.error is None else how.error.as_dict(), self._agent.model.scripted,
-            None if how.answer is None else how.answer_id, pending_kind=None if how.question is None else "questions",
+            None if how.answer is None else how.answer_id,
+            pending_kind=None if awaited is None else awaited.kind,
+            calls=() if awaited is None else awaited.call_dicts(),
         )  # fmt: skip
         return Outcome(result, started)
 

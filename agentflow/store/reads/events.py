@@ -6,6 +6,7 @@ read equals what was streamed live. A text that was erased (R5) reads as null.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from agentflow.context.summary import summary_of
 from agentflow.events import Event, ModelCall
 from agentflow.message import ENDED, Message, TurnState, Usage
 from agentflow.store.reads.messages import ANSWER, ANSWER_MESSAGE, CONTENT, ORIGINAL, PARENT, answer_of
+from agentflow.store.reads.questions import asked_call
 from agentflow.store.reads.sessions import loaded, usage_of
 from agentflow.store.rows import message_of
 from agentflow.store.sql.transaction import Tx
@@ -41,6 +43,13 @@ _QUESTIONS = f"""
 SELECT q.execution, q.call_id, q.questions FROM event e
 JOIN question q ON q.session_key = e.session_key AND q.call_id = e.ref
 WHERE {_IN_PAGE} AND e.type = '{events.ASK_USER}'
+"""
+_CLIENT_TOOLS = f"""
+SELECT q.execution, q.call_id, q.questions, m.calls FROM event e
+JOIN question q ON q.session_key = e.session_key AND q.call_id = e.ref
+LEFT JOIN tool_call c ON c.session_key = q.session_key AND c.execution = q.execution AND c.id = q.call_id
+LEFT JOIN message m ON m.session_key = c.session_key AND m.id = c.reply_id
+WHERE {_IN_PAGE} AND e.type = '{events.CLIENT_TOOLS}'
 """
 _TODOS = f"""
 SELECT DISTINCT l.turn, l.execution, l.number, l.items FROM event e
@@ -109,6 +118,7 @@ class _Texts:
     nodes: Mapping[str | None, _Node] = field(default_factory=dict)
     calls: Mapping[str | None, _Call] = field(default_factory=dict)
     questions: Mapping[tuple[int, str], str] = field(default_factory=dict)
+    client_tools: Mapping[tuple[int, str], tuple[str, str | None]] = field(default_factory=dict)
     todos: Mapping[tuple[int | None, str], str] = field(default_factory=dict)
     steps: Mapping[int, _Step] = field(default_factory=dict)
     turns: Mapping[int | None, _Turn] = field(default_factory=dict)
@@ -154,6 +164,10 @@ def _texts(tx: Tx, types: set[str], page: tuple[int, int, int]) -> _Texts:
         }
     if events.ASK_USER in types:
         texts.questions = {(execution, call): asked for execution, call, asked in tx.all(_QUESTIONS, *page)}
+    if events.CLIENT_TOOLS in types:
+        texts.client_tools = {
+            (execution, call): (asked, calls) for execution, call, asked, calls in tx.all(_CLIENT_TOOLS, *page)
+        }
     if events.TODOS_CHANGED in types:
         texts.todos = {(turn, f"{of}:{number}"): items for turn, of, number, items in tx.all(_TODOS, *page)}
     if events.DONE in types:
@@ -213,6 +227,14 @@ def _ask_user(logged: _Logged, texts: _Texts) -> dict[str, Any]:
     return events.ask_user(call_id, loaded(texts.questions.get((execution, call_id))), execution).full
 
 
+def _client_tools(logged: _Logged, texts: _Texts) -> dict[str, Any]:
+    execution, call_id = loaded(logged.data)["execution"], logged.ref or ""
+    asked, calls = texts.client_tools[execution, call_id]
+    names = {id_: name for id_, name, _ in json.loads(calls)} if calls is not None else {}
+    told = [asked_call(each, names.get(each["tool_call_id"]), calls).as_dict() for each in loaded(asked)]
+    return events.client_tools(call_id, told, execution).full
+
+
 def _todo(logged: _Logged, texts: _Texts) -> dict[str, Any]:
     if logged.ref is None:
         return events.todo([], 0, 0).full
@@ -254,6 +276,7 @@ _REBUILD: dict[str, Callable[[_Logged, _Texts], dict[str, Any]]] = {
     events.TOOL_CALL_COMPLETED: _tool_call_ended,
     events.TOOL_CALL_ERRORED: _tool_call_ended,
     events.ASK_USER: _ask_user,
+    events.CLIENT_TOOLS: _client_tools,
     events.TODOS_CHANGED: _todo,
     events.CONTEXT_REPLACED: _context_replaced,
     events.ERROR: _error,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from agentflow.clock import Instant
 from agentflow.conversation.awaited import QUESTIONS, Awaited, AwaitedCall
@@ -59,8 +61,9 @@ def awaited(tx: Tx, key: int, kind: PendingKind, execution: int, call_id: str, a
     """What a pause waits for: its questions, or those of its calls that have no result yet."""
     if kind == QUESTIONS:
         return Awaited(kind, call_id, questions=read_questions(json.loads(asked)))
-    found = {id_: _call(id_, name, calls) for id_, name, calls in tx.all(_OPEN_CALLS, key, execution)}
-    return Awaited(kind, call_id, calls=tuple(found[id_] for id_ in json.loads(asked) if id_ in found))
+    found = {id_: (name, calls) for id_, name, calls in tx.all(_OPEN_CALLS, key, execution)}
+    left = [each for each in json.loads(asked) if each["tool_call_id"] in found]
+    return Awaited(kind, call_id, calls=tuple(asked_call(each, *found[each["tool_call_id"]]) for each in left))
 
 
 def pauses_by_turn(tx: Tx, key: int) -> dict[int, PendingPause]:
@@ -75,7 +78,10 @@ def pauses_by_turn(tx: Tx, key: int) -> dict[int, PendingPause]:
     }
 
 
-def _call(id_: str, name: str, calls: str | None) -> AwaitedCall:
-    """The arguments stand in the reply, until they are erased with it."""
+def asked_call(asked: Mapping[str, Any], name: str | None, calls: str | None) -> AwaitedCall:
+    """A call as a pause's row names it; the arguments stand in the reply's `calls`, until they are erased with it."""
+    id_ = asked["tool_call_id"]
+    if "arguments" in asked:
+        return AwaitedCall(id_, name, asked["arguments"], changed=True)
     given = {call: arguments for call, _, arguments in json.loads(calls)} if calls is not None else {}
     return AwaitedCall(id_, name, checked_arguments(given[id_]) if id_ in given else None)

@@ -1,4 +1,6 @@
-"""Calls that are left open: questions, and calls of worker tools; their results come from outside (C20, C29, C33)."""
+"""Calls that are left open, whose results come from outside: questions, calls of the worker's and of the client's
+tools (C20, C29, C33, C38).
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from agentflow.clock import NewId
+from agentflow.conversation.awaited import AwaitedCall
 from agentflow.conversation.repair import ASK_USER
 from agentflow.message import ToolCall
 from agentflow.models.assembly import RawCall, settle_calls
+from agentflow.tools.arguments import checked_arguments
 from agentflow.tools.calls import Prepared
 from agentflow.tools.results import ToolResult, refused
+from agentflow.turn.rules.decisions import Pause
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.step import Step
 
@@ -25,9 +30,16 @@ def identified(execution: Execution, raw_calls: Sequence[RawCall], new_id: NewId
     would have an answer that comes late meet another call.
     """
     taken = {raw.id for raw in raw_calls if raw.id and execution.transcript.has_call(raw.id)}
-    answered_from_outside = {ASK_USER, *execution.agent.worker_tools}
+    answered_from_outside = {ASK_USER, *execution.agent.worker_tools, *execution.agent.client_tools}
     taken |= {raw.id for raw in raw_calls if raw.id and raw.name in answered_from_outside}
     return settle_calls(raw_calls, taken, new_id)
+
+
+def left_to_client(execution: Execution, prepared: Prepared) -> Pause:
+    """The call of a tool that the client performs: the turn pauses for its result (C38)."""
+    changed = checked_arguments(prepared.call.arguments) != prepared.arguments
+    call = AwaitedCall(prepared.call.id, prepared.call.name, prepared.arguments, changed)
+    return Pause(call.id, (), execution.number, (call,))
 
 
 async def settled(step: Step, execution: Execution, prepared: Prepared) -> ToolResult:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from agentflow.clock import NewId
@@ -21,6 +22,8 @@ Perform = Callable[[Prepared], Coroutine[Any, Any, ToolResult | Pause]]
 
 NOBODY_TO_ASK = "Nobody can be asked here. Decide yourself, or report back what you need to know."
 
+_WAITS_FOR_CLIENT = "Not run: the turn waits for the client, which performs '{name}'. Call this in a reply of its own."
+
 _GIVE_UP_SECS = 0.2  # how long a cancelled async flow may take to end before the turn goes on without it
 
 
@@ -28,7 +31,7 @@ class ToolBatch:
     """`results` are in the order they were recorded; `answer` is the text of the call that ended the turn.
 
     `asked` is the checked `ask_user` call that is left open for the user's answer; with `pause` it is a sub-agent
-    that asked, and the call that handed the turn over stays open.
+    that asked, and the call that handed the turn over stays open, or calls are left open for the client (C38).
     """
 
     def __init__(self, execution: Execution, plan: RunTools, perform: Perform, new_id: NewId) -> None:
@@ -44,10 +47,12 @@ class ToolBatch:
         self._waiting: deque[Prepared] = deque()
         self._ender: Prepared | None = None
         self._running: dict[asyncio.Task[ToolResult | Pause], tuple[Prepared, float]] = {}
+        self._order = [call.id for call in plan.ordinary]
 
     def stage(self, plan: RunTools, calls: Sequence[ToolCall], reply_id: str) -> None:
         """Stage one row per call, and at once the error results of those that cannot run (T11, T13)."""
         failed = [*((call, refused(why, "refused")) for call, why in plan.refused), *plan.settled]
+        plan = self._without_enders(plan, failed)
         for call in plan.ordinary:
             self._sort(call, self._waiting.append, failed)
         if plan.ender is not None:
@@ -63,10 +68,24 @@ class ToolBatch:
         for call, result in failed:
             self._record(call, result, None)
 
+    def _without_enders(self, plan: RunTools, failed: list[tuple[ToolCall, ToolResult]]) -> RunTools:
+        """A reply that leaves calls to the client pauses for them alone (C38)."""
+        names = self._execution.agent.client_tools
+        client = next((call for call in plan.ordinary if call.name in names), None)
+        if client is None:
+            return plan
+        enders = [call for call in (plan.ask, plan.ender) if call is not None]
+        failed += ((call, refused(_WAITS_FOR_CLIENT.format(name=client.name), "refused")) for call in enders)
+        return replace(plan, ask=None, ender=None)
+
     def _sort(
         self, call: ToolCall, accept: Callable[[Prepared], None], failed: list[tuple[ToolCall, ToolResult]]
     ) -> None:
-        prepared = prepare(call, self._execution.agent.tools)
+        agent = self._execution.agent
+        if call.name not in agent.tools and call.name in agent.withheld_tools:
+            failed.append((call, refused(NOBODY_TO_ASK, "refused")))
+            return
+        prepared = prepare(call, agent.tools)
         if isinstance(prepared, ToolResult):
             failed.append((call, prepared))
         else:
@@ -112,9 +131,17 @@ class ToolBatch:
 
     def _ended(self, prepared: Prepared, result: ToolResult | Pause, started: float) -> None:
         if isinstance(result, Pause):
-            self.pause, self._ender = result, None
+            self._paused(result)
         else:
             self._record(prepared.call, finalize(result, prepared.tool), started, prepared)
+
+    def _paused(self, pause: Pause) -> None:
+        """The call stays open: a sub-agent that the turn was handed to waits, or the client performs the call."""
+        if not pause.calls:
+            self._ender = None
+        before = () if self.pause is None else self.pause.calls
+        calls = tuple(sorted((*before, *pause.calls), key=lambda call: self._order.index(call.id)))
+        self.pause = replace(pause, call_id=calls[0].id, calls=calls) if calls else pause
 
     def _start_ready(self) -> None:
         loop = asyncio.get_running_loop()

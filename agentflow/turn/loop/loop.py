@@ -24,6 +24,7 @@ from agentflow.tools.calls import Prepared, execute, finalize, prepare, prepare_
 from agentflow.tools.flows import reserved
 from agentflow.tools.materials import read
 from agentflow.tools.results import ToolResult, refused
+from agentflow.tools.tool import CLIENT, WORKER
 from agentflow.turn.calls import left_open
 from agentflow.turn.calls.flow_context import flow_context
 from agentflow.turn.calls.hooks import Hooks
@@ -252,8 +253,10 @@ class Loop:
 
     async def _done(self, prepared: Prepared) -> ToolResult | Pause:
         """A flow is executed; a built-in is done by the part of the turn that knows how."""
-        if prepared.tool.handler == "worker":
+        if prepared.tool.handler == WORKER:
             return await self._left_open(prepared)
+        if prepared.tool.handler == CLIENT:
+            return left_open.left_to_client(self._execution, prepared)
         if prepared.tool.flow is not None:
             return await execute(prepared, flow_context(self._step, self._execution, prepared.call.id, {}))
         perform = _BUILTINS[prepared.tool.name]

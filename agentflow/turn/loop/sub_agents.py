@@ -128,7 +128,9 @@ def handed_over_with(note: str) -> str:
 
 
 def _without_questions(agent: LoadedAgent) -> LoadedAgent:
-    return agent.with_tools({name: tool for name, tool in agent.tools.items() if name != ASK_USER})
+    """Nobody outside can be asked: not the user (T22), nor the client (C38)."""
+    kept = {name: tool for name, tool in agent.tools.items() if name != ASK_USER and name not in agent.client_tools}
+    return agent.with_tools(kept)
 
 
 async def finish_run(

@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from agentflow.config.agent_config import Settings
+from agentflow.conversation.awaited import QUESTIONS, TOOLS, Awaited, AwaitedCall
 from agentflow.conversation.questions import Question
 from agentflow.conversation.repair import ASK_USER
 from agentflow.errors import AgentflowError, LimitReached, ModelError
@@ -49,11 +50,18 @@ class Finish:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """The turn waits for the answer to the questions of a call that is left open, in the run of number `execution`."""
+    """The turn waits for what the calls of the run of number `execution` that are left open wait for: the answer to the
+    questions of one, or the results of the client's `calls`, of which `call_id` is the first (T18, C38).
+    """
 
     call_id: str
     questions: tuple[Question, ...]
     execution: int
+    calls: tuple[AwaitedCall, ...] = ()
+
+    @property
+    def awaited(self) -> Awaited:
+        return Awaited(TOOLS if self.calls else QUESTIONS, self.call_id, self.questions, self.calls)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from agentflow import clock, events
 from agentflow.clock import SECOND, NewId
-from agentflow.conversation.questions import plain_text
+from agentflow.conversation.awaited import QUESTIONS, Awaited
 from agentflow.conversation.repair import ABORTED_BY_USER, INTERRUPTED, close
 from agentflow.errors import AgentflowError, ModelError
+from agentflow.events import LogEntry
 from agentflow.live.interrupt import StopReason
 from agentflow.message import ExecutionStatus, Message, TurnState, text_of
 from agentflow.store import rows
@@ -30,7 +30,7 @@ _INTERRUPTIONS = {
 class Ending:
     """How a step ends. `answer` is what the user saw: the first characters of the text of message `answer_id`.
 
-    `question` is `{tool_call_id, questions, text}` of a pause.
+    `awaited` is what a pause waits for.
     """
 
     trigger: Trigger
@@ -39,7 +39,7 @@ class Ending:
     answer: str | None = None
     limit: str | None = None
     error: AgentflowError | None = None
-    question: dict[str, Any] | None = None
+    awaited: Awaited | None = None
 
 
 def finish(execution: Execution, limit: str | None) -> Ending:
@@ -56,29 +56,32 @@ def answered(message: Message, limit: str | None = None) -> Ending:
 
 
 def pause(execution: Execution, decision: Pause) -> Ending:
-    """Store the questions at the place where the path stands now (T18); a sub-agent's pause everything (T22).
+    """Store what is waited for at the place where the path stands now (T18, C38); a sub-agent pauses everything (T22).
 
     How long they are waited for is a matter of the agent that asks (T21).
     """
-    journal, at, call_id = execution.journal, clock.instant(), decision.call_id
-    asked = [question.as_dict() for question in decision.questions]
+    journal, at, awaited = execution.journal, clock.instant(), decision.awaited
     asking = execution.find(decision.execution)
     expiry_secs = asking.agent.config.settings.ask_user_expiry_secs
     if execution.place is None:
         raise RuntimeError("a question needs a message that asks it")
     asking.staging.add(
         rows.InsertQuestion(
-            asking.number, call_id, journal.turn, "pending", compact_json(asked), at,
-            at + int(expiry_secs * SECOND) if expiry_secs else None, *execution.place,
+            asking.number, awaited.call_id, journal.turn, "pending", compact_json(awaited.stored()), at,
+            at + int(expiry_secs * SECOND) if expiry_secs else None, *execution.place, awaited.kind,
         )
     )  # fmt: skip
-    asking.staging.tell(events.ask_user(call_id, asked, asking.number))
+    asking.staging.tell(_pause_told(awaited, asking.number))
     while asking.parent is not None:
         asking.ended(ExecutionStatus.PENDING_USER_INPUT)
         asking = asking.parent
-    text = plain_text(decision.questions)
-    question = {"tool_call_id": call_id, "questions": asked, "text": text}
-    return Ending(Trigger.ASK, ExecutionStatus.PENDING_USER_INPUT, question=question)
+    return Ending(Trigger.ASK, ExecutionStatus.PENDING_USER_INPUT, awaited=awaited)
+
+
+def _pause_told(awaited: Awaited, execution: int) -> LogEntry:
+    if awaited.kind == QUESTIONS:
+        return events.ask_user(awaited.call_id, awaited.stored(), execution)
+    return events.client_tools(awaited.call_id, awaited.call_dicts(), execution)
 
 
 def fail(execution: Execution, error: AgentflowError, limit: str | None, new_id: NewId) -> Ending:

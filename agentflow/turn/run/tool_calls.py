@@ -8,6 +8,7 @@ from agentflow.conversation.repair import Closing, OpenCall
 from agentflow.message import Message, ToolCall, ToolCallStatus
 from agentflow.store import rows
 from agentflow.tools.results import ToolResult
+from agentflow.tools.tool import CLIENT, WORKER
 from agentflow.turn.run.execution import Execution
 
 _PLANNED, _STARTED = ToolCallStatus.PLANNED, ToolCallStatus.STARTED
@@ -19,7 +20,11 @@ def request(execution: Execution, call: ToolCall, reply_id: str, *, started: boo
     execution.spent.asked(call)
     execution.in_flight.open_call(OpenCall(execution.number, call.id, call.name, status))
     at = clock.instant() if started else None
-    execution.staging.add(rows.InsertToolCall(execution.number, call.id, turn, reply_id, call.name, status, at))
+    tool = execution.agent.tools.get(call.name)
+    handler = tool.handler if tool is not None and tool.handler in (WORKER, CLIENT) else None
+    execution.staging.add(
+        rows.InsertToolCall(execution.number, call.id, turn, reply_id, call.name, status, at, handler)
+    )
     execution.staging.tell(events.tool_call_requested(call, reply_id))
 
 
