@@ -21,9 +21,9 @@ from agentflow.agents.loading import Agents, OpenModel, database_url, keeps_last
 from agentflow.clock import NewId
 from agentflow.config.inputs import parse_assignments
 from agentflow.config.last_good import AgentFiles
-from agentflow.conversation.answers import Answers
-from agentflow.conversation.awaited import QUESTIONS
 from agentflow.conversation.inbox import HeadMove, Input, parse_input
+from agentflow.conversation.pauses.answers import Answers
+from agentflow.conversation.pauses.awaited import QUESTIONS
 from agentflow.errors import AgentNotFound, InvalidConfig, InvalidInput, NoPendingQuestion, SessionNotFound
 from agentflow.events import Event
 from agentflow.live.event_feed import Feeds

@@ -14,7 +14,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
 from agentflow.conversation import wire
-from agentflow.conversation.answers import Answers, Value
+from agentflow.conversation.pauses.answers import Answers, Value
 from agentflow.errors import InvalidInput
 from agentflow.message import Message
 

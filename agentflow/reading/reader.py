@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from agentflow import clock, events
-from agentflow.conversation.awaited import status_of
+from agentflow.conversation.pauses.awaited import status_of
 from agentflow.errors import InvalidInput, SessionNotFound, TurnNotFound
 from agentflow.events import Event
 from agentflow.live.event_feed import Feeds

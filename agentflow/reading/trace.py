@@ -12,7 +12,7 @@ from typing import Any
 from agentflow import events
 from agentflow.clock import MILLISECOND, Instant, rfc3339
 from agentflow.context.summary import summary_of
-from agentflow.conversation.awaited import Awaited
+from agentflow.conversation.pauses.awaited import Awaited
 from agentflow.conversation.repair import ABORTED_BY_USER
 from agentflow.message import ToolCallStatus, TurnState, text_of
 from agentflow.store.records import Record, TurnRows

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentflow.clock import Instant
-from agentflow.conversation.awaited import Awaited
+from agentflow.conversation.pauses.awaited import Awaited
 from agentflow.conversation.tree import Place
 from agentflow.events import LogEntry
 from agentflow.message import Message, Usage

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentflow.clock import Instant
-from agentflow.conversation.awaited import QUESTIONS, Awaited, AwaitedCall
+from agentflow.conversation.pauses.awaited import QUESTIONS, Awaited, AwaitedCall
 from agentflow.conversation.questions import read_questions
 from agentflow.conversation.tree import Place
 from agentflow.result import PendingKind

@@ -10,9 +10,9 @@ from typing import Any
 from agentflow import events
 from agentflow.clock import Instant
 from agentflow.conversation import view
-from agentflow.conversation.answers import Answers, brings_parts, format_answers, parts_of, said_in
-from agentflow.conversation.awaited import QUESTIONS, Awaited
 from agentflow.conversation.inbox import AskUserAnswer, ClientAppend, ClientMessage, ClientMessages, Input, refuse_blank
+from agentflow.conversation.pauses.answers import Answers, brings_parts, format_answers, parts_of, said_in
+from agentflow.conversation.pauses.awaited import QUESTIONS, Awaited
 from agentflow.conversation.questions import read_questions
 from agentflow.conversation.repair import ABORTED_BY_USER
 from agentflow.conversation.tree import Place

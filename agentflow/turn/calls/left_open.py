@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from agentflow.clock import NewId
-from agentflow.conversation.awaited import AwaitedCall
+from agentflow.conversation.pauses.awaited import AwaitedCall
 from agentflow.conversation.repair import ASK_USER
 from agentflow.message import ToolCall
 from agentflow.models.assembly import RawCall, settle_calls

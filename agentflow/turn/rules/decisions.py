@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from agentflow.config.agent_config import Settings
-from agentflow.conversation.awaited import QUESTIONS, TOOLS, Awaited, AwaitedCall
+from agentflow.conversation.pauses.awaited import QUESTIONS, TOOLS, Awaited, AwaitedCall
 from agentflow.conversation.questions import Question
 from agentflow.conversation.repair import ASK_USER
 from agentflow.errors import AgentflowError, LimitReached, ModelError

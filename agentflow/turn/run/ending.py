@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from agentflow import clock, events
 from agentflow.clock import SECOND, NewId
-from agentflow.conversation.awaited import QUESTIONS, Awaited
+from agentflow.conversation.pauses.awaited import QUESTIONS, Awaited
 from agentflow.conversation.repair import ABORTED_BY_USER, INTERRUPTED, close
 from agentflow.errors import AgentflowError, ModelError
 from agentflow.events import LogEntry

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentflow.conversation.answers import Answers, format_answers, parts_of, said_in
+from agentflow.conversation.pauses.answers import Answers, format_answers, parts_of, said_in
 from agentflow.conversation.questions import Question
 from agentflow.errors import InvalidInput
 from agentflow.message import Message
