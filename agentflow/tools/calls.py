@@ -1,5 +1,8 @@
 """A tool call in three steps: prepare (find, parse, check), execute (time-limited, isolated), finalize (cut).
 
+What runs an author's code belongs to `execute`: the validators of a parameter's type and the iterator a flow returns
+run on the flow's thread and inside its time, like the flow.
+
 Nothing a model sends and nothing a flow does leaves here as an exception: it becomes an error result (T13, T14).
 """
 
@@ -9,9 +12,10 @@ import asyncio
 import contextvars
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeVar
 
 from agentflow.message import ToolCall
 from agentflow.text import cut_middle, preview
@@ -22,12 +26,14 @@ from agentflow.tools.flows.threads import FLOW_THREADS
 from agentflow.tools.results import ToolResult, failure, refused, success
 from agentflow.tools.tool import Tool
 
+T = TypeVar("T")
+
 _TIMEOUT = "timeout"
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A call that may run: the arguments as JSON, and as the function's own types.
+    """A call that may run, its arguments as JSON; `values` are given where they are the function's own types already.
 
     `altered` says that sanitising changed the arguments (T43).
     """
@@ -35,7 +41,7 @@ class Prepared:
     call: ToolCall
     tool: Tool
     arguments: dict[str, Any]
-    values: dict[str, Any]
+    values: dict[str, Any] | None = None
     altered: bool = False
 
 
@@ -55,16 +61,13 @@ def prepare_with(
     call: ToolCall, tool: Tool, arguments: dict[str, Any], *, altered: bool = False
 ) -> Prepared | ToolResult:
     """The same for arguments that are an object already, such as those a hook changed (T36)."""
-    complaint = tool.complaint(arguments)
-    values = arguments
-    if complaint is None and tool.flow is not None:
-        try:
-            values = tool.flow.signature.convert(arguments)
-        except ValueError as error:
-            complaint = str(error)
+    try:
+        complaint = tool.complaint(arguments)
+    except Exception as error:  # the schema is made of the author's types: a pattern, a reference, its depth
+        complaint = f"they could not be checked: {_named(error)}"
     if complaint is not None:
         return _refused_arguments(tool, complaint, json.dumps(arguments, ensure_ascii=False))
-    return Prepared(call, tool, arguments, values, altered)
+    return Prepared(call, tool, arguments, altered=altered)
 
 
 def _no_such_tool(name: str, tools: Mapping[str, Tool]) -> ToolResult:
@@ -112,8 +115,7 @@ async def execute(prepared: Prepared, context: FlowContext) -> ToolResult:
     if flow is None:
         raise ValueError(f"'{prepared.tool.name}' is a built-in, it has no flow to execute")
     run = _Run()
-    values = _with_context(flow, prepared.values, context, run)
-    cancel = (_start_task if flow.is_async else _start_thread)(flow, values, context, run)
+    cancel = (_start_task if flow.is_async else _start_thread)(flow, prepared, context, run)
     timer = run.loop.call_later(seconds, _time_out, run, prepared.tool) if seconds else None
     finished = False
     try:
@@ -133,7 +135,20 @@ def _time_out(run: _Run, tool: Tool) -> None:
     run.settle(refused(sentence, _TIMEOUT))
 
 
-def _with_context(flow: Flow, values: dict[str, Any], context: FlowContext, run: _Run) -> dict[str, Any]:
+class _Unfit(Exception):
+    """Arguments that match the schema and do not become the function's own types; the message says why."""
+
+
+def _values(flow: Flow, prepared: Prepared, context: FlowContext, run: _Run) -> dict[str, Any]:
+    """What the function is called with: its own types, and the context where it asks for it."""
+    values = prepared.values
+    if values is None:
+        try:
+            values = flow.signature.convert(prepared.arguments)
+        except ValueError as error:
+            raise _Unfit(str(error)) from None
+        except BaseException as error:  # a validator is the author's code: it may raise anything, or exit
+            raise _Unfit(f"preparing them failed: {_named(error)}") from error
     if flow.context is None:
         return values
     stopped = context.cancelled
@@ -143,8 +158,8 @@ def _with_context(flow: Flow, values: dict[str, Any], context: FlowContext, run:
 _abandoned_tasks: set[asyncio.Task[None]] = set()  # the loop itself holds its tasks only weakly
 
 
-def _start_task(flow: Flow, values: dict[str, Any], context: FlowContext, run: _Run) -> Callable[[], object]:
-    task = run.loop.create_task(_perform_async(flow, values, context, run))
+def _start_task(flow: Flow, prepared: Prepared, context: FlowContext, run: _Run) -> Callable[[], object]:
+    task = run.loop.create_task(_perform_async(flow, prepared, context, run))
 
     def cancel() -> None:
         _abandoned_tasks.add(task)
@@ -154,34 +169,73 @@ def _start_task(flow: Flow, values: dict[str, Any], context: FlowContext, run: _
     return cancel
 
 
-async def _perform_async(flow: Flow, values: dict[str, Any], context: FlowContext, run: _Run) -> None:
+async def _perform_async(flow: Flow, prepared: Prepared, context: FlowContext, run: _Run) -> None:
     """Every exception ends here: one that left a task as SystemExit or KeyboardInterrupt would stop the loop."""
     try:
-        value = flow.function(**values)
-        result = success(await value if isinstance(value, Awaitable) else value)
+        if prepared.arguments and prepared.values is None:
+            values = await _on_a_thread(run.loop, lambda: _values(flow, prepared, context, run))
+        else:
+            values = _values(flow, prepared, context, run)
+        returned = flow.function(**values)
+        value = await returned if isinstance(returned, Awaitable) else returned
+        is_short = value is None or isinstance(value, str | int | float)
+        result = success(value) if is_short else await _on_a_thread(run.loop, lambda: success(value))
     except BaseException as error:
-        result = _failed(flow, error, context, run)
+        result = _failed(flow, prepared, error, context, run)
     run.settle(result)
 
 
-def _start_thread(flow: Flow, values: dict[str, Any], context: FlowContext, run: _Run) -> Callable[[], object]:
+async def _on_a_thread(loop: asyncio.AbstractEventLoop, work: Callable[[], T]) -> T:
+    """What the work returns or raises, done on one of the flows' threads."""
+    future: asyncio.Future[T] = loop.create_future()
     variables = contextvars.copy_context()
+
+    def tell(settle: Callable[[], None]) -> None:
+        with suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits
+            loop.call_soon_threadsafe(lambda: None if future.done() else settle())
 
     def job() -> None:
         try:
-            result = success(variables.run(flow.function, **values))
+            done = variables.run(work)
         except BaseException as error:
-            result = _failed(flow, error, context, run)
+            can_be_raised = isinstance(error, Exception) and not isinstance(error, StopIteration)
+            failed = error if can_be_raised else RuntimeError(_named(error))
+            tell(lambda: future.set_exception(failed))
+        else:
+            tell(lambda: future.set_result(done))
+
+    FLOW_THREADS.run(job)
+    return await future
+
+
+def _start_thread(flow: Flow, prepared: Prepared, context: FlowContext, run: _Run) -> Callable[[], object]:
+    variables = contextvars.copy_context()
+
+    def perform() -> ToolResult:
+        return success(flow.function(**_values(flow, prepared, context, run)))
+
+    def job() -> None:
+        try:
+            result = variables.run(perform)
+        except BaseException as error:
+            result = _failed(flow, prepared, error, context, run)
         run.settle_from_thread(result)
 
     FLOW_THREADS.run(job)
     return lambda: None
 
 
-def _failed(flow: Flow, error: BaseException, context: FlowContext, run: _Run) -> ToolResult:
+def _failed(flow: Flow, prepared: Prepared, error: BaseException, context: FlowContext, run: _Run) -> ToolResult:
+    if isinstance(error, _Unfit):
+        return _refused_arguments(prepared.tool, str(error), json.dumps(prepared.arguments, ensure_ascii=False))
     if not run.abandoned:
         context.logger.warning("flow %s (%s) failed", flow.name, flow.where, exc_info=error)
     return failure(error)
+
+
+def _named(error: BaseException) -> str:
+    """An exception by its type and message; the class may be the author's, and fail to say what it is."""
+    return failure(error).text.removeprefix("Error: ")
 
 
 def finalize(result: ToolResult, tool: Tool) -> ToolResult:

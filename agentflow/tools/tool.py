@@ -12,7 +12,7 @@ from agentflow.conversation.tool_schema import NO_ARGUMENTS
 from agentflow.tools import builtin
 from agentflow.tools.flows import reserved
 from agentflow.tools.flows.library import Flow
-from agentflow.tools.flows.signature import JsonSchema
+from agentflow.tools.flows.portable_schema import JsonSchema
 from agentflow.tools.todo_items import check_todos
 
 if TYPE_CHECKING:

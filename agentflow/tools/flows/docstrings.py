@@ -1,24 +1,37 @@
-"""What a docstring says to the model: its first paragraph, and a line per parameter."""
+"""What a docstring says to the model: all of it up to its parameters, and a text per parameter."""
 
 from __future__ import annotations
 
 import inspect
 import re
 
-_SECTION = re.compile(r"(?:Args|Arguments|Parameters|Params):?$")
-_ENTRY = re.compile(r"(?P<name>\*{0,2}\w+)(?:\s*\([^)]*\))?\s*:\s*(?P<text>.*)")  # name: text, name (type): text
+_SECTIONS = "Args|Arguments|Parameters|Params|Keyword Args|Keyword Arguments|Other Parameters"
+_SECTION = re.compile(rf"(?:{_SECTIONS}):?$")
+_FOR_PEOPLE = re.compile(rf"(?:{_SECTIONS}|Returns?|Yields?|Raises):?$")  # nothing the model can use follows
+_ENTRY = re.compile(r"(?P<name>\*{0,2}\w+)(?:\s*\([^)]*\))?\s*:(?:\s+(?P<text>.*)|$)")  # name: text, name (type): text
 _FIELD = re.compile(r":param\s+(?:[^:]*\s)?(?P<name>\w+)\s*:\s*(?P<text>.*)")  # :param type name: text
+_ANY_FIELD = re.compile(r":\w+(?:\s[^:]*)?:")
 _UNDERLINE = re.compile(r"-{3,}$")
 
 
-def first_paragraph(docstring: str | None) -> str:
-    """The text before the first blank line or field list, as one line; empty without a docstring."""
-    lines: list[str] = []
+def description(docstring: str | None) -> str:
+    """The docstring up to its sections of parameters, results and errors, or its field list: lines of a paragraph
+    joined, paragraphs and lists as they stand.
+    """
+    kept: list[str] = []
     for line in inspect.cleandoc(docstring or "").splitlines():
-        if not line.strip() or line.startswith(":param") or _SECTION.match(line.strip()):
+        if _ANY_FIELD.match(line) or (_FOR_PEOPLE.match(line.rstrip()) and not _indent(line)):
             break
-        lines.append(line.strip())
-    return " ".join(lines)
+        kept.append(line.rstrip())
+    paragraphs = "\n".join(kept).strip("\n").split("\n\n")
+    return "\n\n".join(_flowing(paragraph) for paragraph in paragraphs if paragraph.strip())
+
+
+def _flowing(paragraph: str) -> str:
+    """A paragraph on one line; lists, code and what is indented keep their lines."""
+    lines = paragraph.splitlines()
+    shaped = any(_indent(line) or re.match(r"[-*+>|]\s|\d+[.)]\s|```", line) for line in lines)
+    return "\n".join(lines).strip("\n") if shaped else " ".join(line.strip() for line in lines)
 
 
 def parameter_texts(docstring: str | None) -> dict[str, str]:
@@ -44,8 +57,8 @@ def _google(lines: list[str], indent: int) -> dict[str, str]:
             break
         entry_indent = _indent(line) if entry_indent is None else entry_indent
         if _indent(line) == entry_indent and (match := _ENTRY.match(line.strip())):
-            texts[match["name"]] = _joined(match["text"], lines[number + 1 :], indent=entry_indent)
-    return texts
+            texts[match["name"].lstrip("*")] = _joined(match["text"] or "", lines[number + 1 :], indent=entry_indent)
+    return {name: text for name, text in texts.items() if text}
 
 
 def _numpy(lines: list[str]) -> dict[str, str]:
@@ -55,15 +68,17 @@ def _numpy(lines: list[str]) -> dict[str, str]:
             texts.pop(lines[number - 1].strip(), None)
             break
         if line.strip() and not _indent(line):
-            texts[re.split(r"\s*:", line.strip(), maxsplit=1)[0]] = _joined("", lines[number + 1 :], indent=0)
+            text = _joined("", lines[number + 1 :], indent=0)
+            names = re.split(r"\s*:", line.strip(), maxsplit=1)[0]
+            texts |= dict.fromkeys((name.strip().lstrip("*") for name in names.split(",")), text)
     return {name: text for name, text in texts.items() if text}
 
 
 def _joined(first: str, following: list[str], indent: int) -> str:
-    """The first line and those indented deeper right after it, as one line."""
+    """The first line and those indented deeper after it, as one line; blank lines between them do not end it."""
     parts = [first.strip()]
     for line in following:
-        if not line.strip() or _indent(line) <= indent:
+        if line.strip() and _indent(line) <= indent:
             break
         parts.append(line.strip())
     return " ".join(part for part in parts if part)

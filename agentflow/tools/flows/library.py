@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any, TypeVar, overload
 
 from agentflow.errors import InvalidConfig
-from agentflow.tools.flows.docstrings import first_paragraph
+from agentflow.tools.flows.docstrings import description as described
 from agentflow.tools.flows.files import Definition, FlowFolder
+from agentflow.tools.flows.portable_schema import JsonSchema
 from agentflow.tools.flows.reserved import BUILTIN_NAMES
-from agentflow.tools.flows.signature import JsonSchema, Signature, context_parameter, describe
+from agentflow.tools.flows.signature import Signature, context_parameter, describe
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -67,9 +68,9 @@ class Flow:
 
     @cached_property
     def description(self) -> str:
-        """The decorator's description, or the first paragraph of the docstring."""
+        """The decorator's description, or the docstring up to its parameters."""
         mark: _Mark | None = getattr(self.function, _MARK, None)
-        return (mark and mark.description) or first_paragraph(self.function.__doc__)
+        return (mark and mark.description) or described(self.function.__doc__)
 
     @cached_property
     def context(self) -> str | None:

@@ -7,22 +7,24 @@ from __future__ import annotations
 
 import datetime
 import inspect
+import json
 import types
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Annotated, Any, NotRequired, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Optional, get_args, get_origin, get_type_hints
 
 from agentflow.errors import InvalidConfig
 from agentflow.text import preview
 from agentflow.tools.flows.context import FlowContext
 from agentflow.tools.flows.docstrings import parameter_texts
+from agentflow.tools.flows.portable_schema import JsonSchema, is_json, portable
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
-
-JsonSchema = dict[str, Any]
 
 _NO_KEYWORD: Mapping[Any, str] = {
     inspect.Parameter.POSITIONAL_ONLY: "can only be passed by position; remove the '/' before it",
@@ -43,7 +45,8 @@ class Signature:
         from pydantic import ValidationError
 
         try:
-            return self.adapter.validate_python(arguments)
+            # As JSON, which is what they are: strict types take a date or a set from its text or list only there.
+            return self.adapter.validate_json(json.dumps(arguments))
         except ValidationError as error:
             faults = error.errors(include_url=False, include_context=False, include_input=False)
             raise ValueError("; ".join(_fault(fault["loc"], fault["msg"]) for fault in faults[:3])) from None
@@ -86,10 +89,30 @@ def describe(function: Callable[..., Any], where: str) -> Signature:
     }
     for parameter in parameters.values():
         _check(parameter, hints, where)
-    types_ = {name: _unfrozen(hints[name]) for name in parameters}
-    texts = parameter_texts(function.__doc__)
+    types_ = {name: _with_null(_readable(hints[name]), parameter) for name, parameter in parameters.items()}
+    texts = {**_annotated_texts(types_), **parameter_texts(function.__doc__)}
     adapter = _adapter(parameters, types_, texts, where)
-    return Signature(_schema(adapter, parameters), adapter)
+    schema = _schema(adapter)
+    for name, parameter in parameters.items():
+        if parameter.default is not parameter.empty:
+            _put_default(schema["properties"][name], parameter, where)
+    return Signature(schema, adapter)
+
+
+def _with_null(hint: Any, parameter: inspect.Parameter) -> Any:
+    """A parameter that is null by default takes null, whatever its type says."""
+    return hint if parameter.default is not None or hint is Any else Optional[hint]  # noqa: UP045  # a string too
+
+
+def _annotated_texts(hints: Mapping[str, Any]) -> dict[str, str]:
+    """What `Annotated[type, "a text"]` says of a parameter, as a bare text or as a `Doc`."""
+    texts: dict[str, str] = {}
+    for name, hint in hints.items():
+        for note in getattr(hint, "__metadata__", ()):
+            text = note if isinstance(note, str) else getattr(note, "documentation", None)
+            if isinstance(text, str) and text.strip():
+                texts.setdefault(name, " ".join(text.split()))
+    return texts
 
 
 def _check(parameter: inspect.Parameter, hints: Mapping[str, Any], where: str) -> None:
@@ -105,26 +128,30 @@ def _check(parameter: inspect.Parameter, hints: Mapping[str, Any], where: str) -
 def _adapter(
     parameters: Mapping[str, inspect.Parameter], hints: Mapping[str, Any], texts: Mapping[str, str], where: str
 ) -> TypeAdapter[dict[str, Any]]:
+    """The way from JSON to the function's types; a type is code, so describing it can fail in any way."""
     from pydantic import TypeAdapter
-    from pydantic.errors import PydanticUserError
 
     try:
-        return TypeAdapter(_typed_dict(parameters, hints, texts))
-    except PydanticUserError as error:
-        culprit = next((name for name in hints if not _describable(hints[name])), "?")
-        reason = str(error).splitlines()[0]
-        raise InvalidConfig(f"{where}: parameter '{culprit}' cannot be described to a model: {reason}") from error
+        adapter: TypeAdapter[dict[str, Any]] = TypeAdapter(_typed_dict(parameters, hints, texts))
+        adapter.json_schema()
+    except Exception as error:
+        culprit = next(((name, why) for name in hints if (why := _fault_of(hints[name])) is not None), None)
+        name, reason = culprit or ("?", error)
+        said = " ".join(str(reason).split("For further information")[0].split()) or type(reason).__name__
+        raise InvalidConfig(
+            f"{where}: parameter '{name}' cannot be described to a model: {preview(said, 300)}"
+        ) from error
+    return adapter
 
 
-def _describable(hint: Any) -> bool:
+def _fault_of(hint: Any) -> Exception | None:
     from pydantic import TypeAdapter
-    from pydantic.errors import PydanticUserError
 
     try:
         TypeAdapter(hint).json_schema()
-    except PydanticUserError:
-        return False
-    return True
+    except Exception as error:
+        return error
+    return None
 
 
 def _typed_dict(parameters: Mapping[str, inspect.Parameter], hints: Mapping[str, Any], texts: Mapping[str, str]) -> Any:
@@ -143,7 +170,7 @@ def _typed_dict(parameters: Mapping[str, inspect.Parameter], hints: Mapping[str,
     return arguments
 
 
-def _schema(adapter: TypeAdapter[dict[str, Any]], parameters: Mapping[str, inspect.Parameter]) -> JsonSchema:
+def _schema(adapter: TypeAdapter[dict[str, Any]]) -> JsonSchema:
     from pydantic.json_schema import GenerateJsonSchema
 
     class Untitled(GenerateJsonSchema):
@@ -151,30 +178,58 @@ def _schema(adapter: TypeAdapter[dict[str, Any]], parameters: Mapping[str, inspe
             """Titles only repeat the names, and every request would pay for them."""
             return False
 
-    schema = adapter.json_schema(schema_generator=Untitled)
-    schema.pop("title", None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a default inside a model that is no JSON is left to the model
+        schema = portable(adapter.json_schema(schema_generator=Untitled))
     schema.setdefault("properties", {})
-    for name, parameter in parameters.items():
-        if parameter.default is not parameter.empty:
-            _put_default(schema["properties"][name], parameter.default)
     return schema
 
 
-def _put_default(schema: JsonSchema, default: Any) -> None:
+def _put_default(schema: JsonSchema, parameter: inspect.Parameter, where: str) -> None:
+    """A default that stands for something else than a value, such as a class, is left to the function."""
     from pydantic_core import PydanticSerializationError, to_jsonable_python
 
     try:
-        schema["default"] = to_jsonable_python(default)
-    except PydanticSerializationError:
-        return  # the function knows its default; the model need not
+        default = to_jsonable_python(parameter.default)
+    except PydanticSerializationError as error:
+        if "Unable to serialize" in str(error):
+            return
+        raise _no_default(parameter, where, str(error)) from error
+    except Exception as error:
+        raise _no_default(parameter, where, str(error)) from error
+    if not is_json(default):
+        raise _no_default(parameter, where, "it is no JSON")
+    schema["default"] = default
 
 
-def _unfrozen(hint: Any) -> Any:
-    """The real date classes of a hint that was read while a test held the clock still, which swaps them (T38)."""
+def _no_default(parameter: inspect.Parameter, where: str, why: str) -> InvalidConfig:
+    said = preview(" ".join(why.split()), 200)
+    return InvalidConfig(f"{where}: the default of parameter '{parameter.name}' cannot be told to a model: {said}")
+
+
+def _readable(hint: Any) -> Any:
+    """The hint with the real date classes, where it was read while a test held the clock still, which swaps them (T38);
+    and with literals of enums that are taken by their values, which is how JSON has them.
+    """
     if isinstance(hint, type) and hint.__module__.startswith("freezegun"):
         return next(base for base in hint.__mro__ if base.__module__ == datetime.__name__)
+    if get_origin(hint) is Literal:
+        return _by_value(hint)
     arguments = get_args(hint)
-    real = tuple(_unfrozen(argument) for argument in arguments)
+    real = tuple(_readable(argument) for argument in arguments)
     if all(a is b for a, b in zip(arguments, real, strict=True)):
         return hint
     return reduce(or_, real) if isinstance(hint, types.UnionType) else get_origin(hint)[real]
+
+
+def _by_value(literal: Any) -> Any:
+    members = {each.value: each for each in get_args(literal) if isinstance(each, Enum)}
+    if not members:
+        return literal
+    from pydantic import BeforeValidator
+
+    return Annotated[literal, BeforeValidator(lambda given: members.get(given, given) if _is_scalar(given) else given)]
+
+
+def _is_scalar(value: Any) -> bool:
+    return not isinstance(value, list | dict)

@@ -95,8 +95,8 @@ def test_no_arguments_are_fine_where_none_are_needed(arguments: str) -> None:
 def test_a_value_that_fits_the_schema_but_not_the_type_does_not_run() -> None:
     def plan(day: datetime.date) -> None: ...
 
-    result = prepare(ToolCall("c", "flow", '{"day": "someday"}'), {"flow": as_tool(plan)})
-    assert isinstance(result, ToolResult)
+    result = asyncio.run(execute(ready(plan, '{"day": "someday"}'), FlowContext()))
+    assert result.error_code == "invalid_arguments"
     assert "day: Input should be a valid date" in result.text
 
 
@@ -114,7 +114,7 @@ def test_changed_arguments_are_checked_like_the_first() -> None:
     prepared = ready(add, '{"a": 1}')
     changed = prepare_with(prepared.call, prepared.tool, {"a": 5})
     assert isinstance(changed, Prepared)
-    assert changed.values == {"a": 5}
+    assert changed.arguments == {"a": 5}
     assert isinstance(prepare_with(prepared.call, prepared.tool, {"a": "x"}), ToolResult)
 
 

@@ -3,10 +3,17 @@
 import datetime
 import decimal
 import enum
+import itertools
 import json
+import math
+import sqlite3
 import uuid
-from collections import OrderedDict
+from array import array
+from collections import OrderedDict, deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import closing
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any
@@ -16,7 +23,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from agentflow.tools.results import ToolResult, Unreadable, as_text, failure, refused, success
+from agentflow.tools.plain_values import MAX_ITEMS, Unreadable
+from agentflow.tools.results import MAX_STORED_BYTES, ToolResult, failure, refused, success
 
 
 class Colour(enum.StrEnum):
@@ -58,41 +66,122 @@ class Point:
         (datetime.datetime(2026, 1, 2, 3, tzinfo=datetime.UTC), '"2026-01-02T03:00:00+00:00"'),
         ([datetime.time(1, 2), decimal.Decimal("1.50")], '["01:02:00","1.50"]'),
         (uuid.UUID(int=1), '"00000000-0000-0000-0000-000000000001"'),
-        ({"path": PurePosixPath("a/b"), "blob": b"123"}, '{"path":"a/b","blob":"<3 bytes>"}'),
-        ({(1, 2): 3}, "{(1, 2): 3}"),
-        (float("nan"), "nan"),
+        ({"path": PurePosixPath("a/b")}, '{"path":"a/b"}'),
+        ({(1, 2): 3, datetime.date(2026, 1, 2): 4, Level.HIGH: 5, None: 6}, '{"1, 2":3,"2026-01-02":4,"3":5,"null":6}'),
+        ((each * 2 for each in (1, 2)), "[2,4]"),
+        (map(str, (1, 2)), '["1","2"]'),
+        ({"k": {"a": 1}.keys(), "v": {"a": 1}.values()}, '{"k":["a"],"v":[1]}'),
+        (range(3), "[0,1,2]"),
+        (deque([1]), "[1]"),
+        (array("i", [1, 2]), "[1,2]"),
     ],
 )
 def test_a_returned_value_has_one_text(value: object, text: str) -> None:
-    assert as_text(value) == text
+    assert success(value).text == text
 
 
-def test_a_cycle_is_still_a_text() -> None:
-    cycle: list[object] = []
-    cycle.append(cycle)
-    assert as_text(cycle) == "[[...]]"
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (float("nan"), "null\n[1 value is no number (NaN, infinite, missing) and is given as null]"),
+        ({"a": 1.5, "b": [math.inf, -math.inf]},
+         '{"a":1.5,"b":[null,null]}\n[2 values are no numbers (NaN, infinite, missing) and are given as null]'),
+    ],
+)  # fmt: skip
+def test_what_is_no_number_is_null_and_that_is_said(value: object, text: str) -> None:
+    """D63"""
+    assert success(value).text == text
 
 
-LEAVES = st.none() | st.booleans() | st.integers() | st.text(max_size=5)
-NESTED = st.recursive(LEAVES, lambda x: st.lists(x) | st.dictionaries(st.text(max_size=3), x), max_leaves=8)
+def nested(levels: int) -> object:
+    value: object = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def cycle() -> object:
+    value: list[object] = []
+    value.append(value)
+    return value
+
+
+class Thing:
+    pass
+
+
+async def numbers() -> AsyncIterator[int]:
+    yield 1
+
+
+@pytest.mark.parametrize(
+    ("make", "complaint"),
+    [
+        (cycle, "nested more than 64 levels"),
+        (lambda: nested(65), "nested more than 64 levels"),
+        (lambda: nested(3000), "nested more than 64 levels"),
+        (object, "returned a object, which has no JSON"),
+        (lambda: {"a": [Thing()]}, "returned a Thing, which has no JSON"),
+        (lambda: Thing, "returned a type, which has no JSON"),
+        (lambda: print, "builtin_function_or_method"),
+        (lambda: {"blob": b"123"}, "returned 3 bytes"),
+        (lambda: StringIO("a"), "an open file"),
+        (numbers, "an async iterator"),
+        (lambda: {Thing(): 1}, "a Thing as a key"),
+        (lambda: {1: "a", Level.HIGH: "b", "1": "c"}, "two keys that are both written '1'"),
+    ],
+)
+def test_what_has_no_json_is_a_clear_complaint(make: Callable[[], object], complaint: str) -> None:
+    """D63, Z3: never a repr, never a silent '...', never a RecursionError."""
+    with pytest.raises(Unreadable, match=complaint):
+        success(make())
+
+
+def test_the_deepest_that_is_stored() -> None:
+    assert success(nested(64)).text == "[" * 64 + "1" + "]" * 64
+
+
+def test_an_endless_iterator_is_read_up_to_a_limit_and_that_is_said() -> None:
+    """D63"""
+    text = success(itertools.count()).text
+    assert text.endswith(f",{MAX_ITEMS - 1}]\n[only the first {MAX_ITEMS} items were read, there are more]")
+
+
+def test_a_result_is_stored_up_to_a_limit_and_the_cut_is_said() -> None:
+    """Z3"""
+    text = success("ü" * MAX_STORED_BYTES).text
+    assert len(text.encode()) <= MAX_STORED_BYTES
+    assert f"the full text has {MAX_STORED_BYTES} characters" in text
+
+
+def test_a_row_of_a_database_keeps_its_names() -> None:
+    """D63"""
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.row_factory = sqlite3.Row
+        assert success(database.execute("SELECT 1 AS a, 'x' AS b")).text == '[{"a":1,"b":"x"}]'
+
+
+ALPHABET = st.characters(exclude_characters="\0", exclude_categories=["Cs"])
+LEAVES = st.none() | st.booleans() | st.integers() | st.text(ALPHABET, max_size=5)
+NESTED = st.recursive(LEAVES, lambda x: st.lists(x) | st.dictionaries(st.text(ALPHABET, max_size=3), x), max_leaves=8)
 
 
 @given(st.lists(NESTED))
 @settings(max_examples=60, deadline=None)
 def test_json_values_come_back_as_they_were(value: object) -> None:
-    assert json.loads(as_text(value)) == value
+    assert json.loads(success(value).text) == value
 
 
 def test_bytes_are_refused_with_their_size() -> None:
     with pytest.raises(Unreadable, match="returned 3 bytes"):
-        as_text(b"abc")
+        success(b"abc")
 
 
 def test_an_awaitable_is_refused_and_closed() -> None:
     async def forgotten() -> None: ...
 
     with pytest.raises(Unreadable, match="async def"):
-        as_text(forgotten())  # not closed, it would warn, and a warning fails the test
+        success(forgotten())  # not closed, it would warn, and a warning fails the test
 
 
 @pytest.mark.parametrize(
@@ -106,11 +195,11 @@ def test_what_cannot_be_stored_is_changed_and_the_change_is_told(value: object, 
     assert result.text == text
 
 
-@pytest.mark.parametrize("value", ["fine", "the escape \\u0000", {"k": "\\u0000"}, {(1, 2): "\\u0000"}])
+@pytest.mark.parametrize("value", ["fine", "the escape \\u0000", {"k": "\\u0000"}, {"a": {"b": "\\u0000"}}])
 def test_what_only_looks_like_nul_is_left_alone(value: object) -> None:
     result = success(value)
     assert result.altered is False
-    assert result.text == as_text(value)
+    assert result.text == value if isinstance(value, str) else json.loads(result.text) == value
 
 
 @pytest.mark.parametrize(

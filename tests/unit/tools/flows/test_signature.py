@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+import decimal
 import enum
 import functools
+import json
 import typing
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import freezegun
+import jsonschema
 import pytest
 import typing_extensions
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, EmailStr, Field
 
 from agentflow.errors import InvalidConfig
 from agentflow.tools.flows.context import FlowContext
@@ -134,6 +138,141 @@ def test_a_default_without_json_is_left_to_the_function() -> None:
     def kept(seconds: Any = Unit) -> None: ...
 
     assert describe(kept, "kept").parameters["properties"]["seconds"] == {}
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    on: datetime.date
+    id: uuid.UUID
+    price: decimal.Decimal
+    unit: Unit
+    numbers: set[int]
+    pair: tuple[int, str]
+    blob: bytes
+
+
+class Pair(typing.NamedTuple):
+    left: int
+    right: str = "r"
+
+
+GIVEN = {"on": "2026-01-02", "id": str(uuid.UUID(int=1)), "price": "1.50", "unit": "C", "numbers": [1, 2],
+         "pair": [1, "a"], "blob": "abc"}  # fmt: skip
+TAKEN = Strict(on=datetime.date(2026, 1, 2), id=uuid.UUID(int=1), price=decimal.Decimal("1.50"), unit=Unit.CELSIUS,
+               numbers={1, 2}, pair=(1, "a"), blob=b"abc")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("hint", "given", "taken"),
+    [
+        (Strict, GIVEN, TAKEN),
+        (Literal[Unit.CELSIUS], "C", Unit.CELSIUS),
+        (list[Literal[Unit.CELSIUS, "any"]], ["C", "any"], [Unit.CELSIUS, "any"]),
+        (Literal[Unit.CELSIUS] | None, None, None),
+        (tuple[int, str], [1, "a"], (1, "a")),
+        (Pair, [1, "a"], Pair(1, "a")),
+        (frozenset[str], ["a"], frozenset("a")),
+        (Annotated[decimal.Decimal, Field(strict=True)], "1.5", decimal.Decimal("1.5")),
+        (dict[Unit, int], {"F": 1}, {Unit.FAHRENHEIT: 1}),
+    ],
+)
+def test_every_type_is_taken_from_what_json_has(hint: Any, given: Any, taken: Any) -> None:
+    """D61: strict types too; the schema accepts the same."""
+
+    def take(x: Any) -> None: ...
+
+    take.__annotations__ = {"x": hint}
+    signature = describe(take, "take")
+    assert jsonschema.Draft202012Validator(signature.parameters).is_valid({"x": given})
+    assert signature.convert({"x": given}) == {"x": taken}
+
+
+def test_null_is_taken_where_it_is_the_default() -> None:
+    """D61"""
+
+    def take(unit: str = None, n: int | None = None) -> None: ...  # type: ignore[assignment]  # noqa: RUF013  # as authors write it
+
+    signature = describe(take, "take")
+    assert signature.parameters["properties"]["unit"]["anyOf"] == [{"type": "string"}, {"type": "null"}]
+    assert signature.convert({"unit": None}) == {"unit": None}
+
+
+def everywhere(
+    pair: tuple[int, str],
+    more: tuple[int, ...],
+    one: Literal["a"],
+    kinds: dict[Unit, int],
+    deep: list[tuple[str, str]],
+    price: decimal.Decimal = decimal.Decimal(1),
+) -> None: ...
+
+
+def test_the_schema_is_one_that_every_provider_takes() -> None:
+    """D65: no `prefixItems`, no look-around, no `propertyNames`; the types of the items are kept."""
+    schema = describe(everywhere, "everywhere").parameters
+    text = json.dumps(schema, allow_nan=False)
+    assert [word for word in ("prefixItems", "propertyNames", "const", "(?") if f'"{word}' in text] == []
+    pair = schema["properties"]["pair"]
+    assert pair["items"] == {"anyOf": [{"type": "integer"}, {"type": "string"}]}
+    assert (pair["minItems"], pair["maxItems"], pair["description"]) == (2, 2, "In this order: integer, string.")
+    assert schema["properties"]["deep"]["items"]["items"] == {"type": "string"}
+    assert schema["properties"]["one"]["enum"] == ["a"]
+
+
+def test_a_tuple_in_another_order_does_not_fit() -> None:
+    with pytest.raises(ValueError, match=r"pair\.0: Input should be a valid integer"):
+        describe(everywhere, "e").convert({"pair": ["a", 1], "more": [], "one": "a", "kinds": {}, "deep": []})
+
+
+def test_a_text_in_the_annotation_describes_the_parameter() -> None:
+    def take(
+        x: Annotated[int, "How many."],
+        y: Annotated[str, typing_extensions.Doc("Which one.")],
+        z: Annotated[str, "Not this."] = "",
+    ) -> None:
+        """Take.
+
+        Args:
+            z: The docstring comes first.
+        """
+
+    properties = describe(take, "take").parameters["properties"]
+    assert [properties[name].get("description") for name in "xyz"] == [
+        "How many.", "Which one.", "The docstring comes first.",
+    ]  # fmt: skip
+
+
+def cyclic() -> list[Any]:
+    value: list[Any] = []
+    value.append(value)
+    return value
+
+
+class Broken:
+    @classmethod
+    def __get_pydantic_core_schema__(cls, *_: Any) -> Any:
+        raise KeyError("the author's own")
+
+
+def callback(x: Callable[[int], int]) -> None: ...
+def needs_a_package(x: EmailStr) -> None: ...
+def own_fault(y: int, x: Broken) -> None: ...
+def looking_around(x: Annotated[str, Field(pattern="(?=a)b")]) -> None: ...
+def bytes_default(x: bytes = b"\xff") -> None: ...
+def no_number(x: float = float("nan")) -> None: ...
+def a_cycle(x: list[Any] = cyclic()) -> None: ...  # noqa: B008
+
+
+@pytest.mark.parametrize(
+    "function", [callback, needs_a_package, own_fault, looking_around, bytes_default, no_number, a_cycle]
+)
+def test_a_signature_that_cannot_be_described_says_where(function: Callable[..., Any]) -> None:
+    """D62: never a raw traceback."""
+    with pytest.raises(InvalidConfig, match="parameter 'x'") as caught:
+        describe(function, "flows.py:7: flow 'f'")
+    assert str(caught.value).startswith("flows.py:7: flow 'f': ")
+    assert "\n" not in str(caught.value)
 
 
 def positional(x: int, /) -> None: ...
