@@ -177,15 +177,20 @@ def _rows(frame: Any) -> list[dict[Any, Any]]:
     """A data frame as one object a row, its index among the columns where it says something."""
     if not frame.columns.is_unique:
         raise Unreadable("the flow returned a table with two columns of one name; rename one of them")
-    if type(frame.index).__name__ != "RangeIndex":
+    if not _only_counts(frame.index):
         frame = frame.reset_index()
     rows: list[dict[Any, Any]] = frame.to_dict("records")
     return rows
 
 
+def _only_counts(index: Any) -> bool:
+    """Whether the index of a table is nothing but the numbers of its rows."""
+    return type(index).__name__ == "RangeIndex" and (index.name, index.start, index.step) == (None, 0, 1)
+
+
 def _column(series: Any) -> Any:
     """A series: a list where its index only counts."""
-    if type(series.index).__name__ == "RangeIndex":
+    if _only_counts(series.index):
         return series.to_list()
     if not series.index.is_unique:
         raise Unreadable("the flow returned a series that has two values under one label; return a list")
