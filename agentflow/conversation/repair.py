@@ -1,15 +1,18 @@
-"""How a turn that could not end by itself is closed: by its user, by a limit, or after its process died.
+"""How a turn that could not end by itself is closed: by its user, by a failure, or after its process died.
 
 One pure function serves all of them, so that whatever is recorded stays valid for the provider (T24, T30, C36):
 every open call gets exactly one result, and text the user has seen stays, with a marker that says why it stops.
+A result that somebody outside has given and nobody has recorded yet is the call's result, whoever closes it (C34).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from agentflow.message import ToolCallStatus
+from agentflow.text import cut_middle
 
 ASK_USER = "ask_user"
 ABORTED_BY_USER = "<ABORTED BY USER>"
@@ -20,27 +23,50 @@ _PLACEHOLDERS = {
     ToolCallStatus.PLANNED: "Not run: {why} This call had not been started.",
 }
 _NOT_ANSWERED = "Not answered: {why}"
+_GIVEN_CHARS = 50_000  # of a given result; where the call's own turn records it, the tool says how many
+
+
+class Given(NamedTuple):
+    """A call's result from outside its turn."""
+
+    ok: bool
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
 class OpenCall:
-    """A tool call without a result: `status` is planned or started."""
+    """A tool call without a recorded result: `status` is planned or started, `given` what waits to be recorded."""
 
     execution: int
     id: str
     name: str
     status: ToolCallStatus
+    given: Given | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedCall:
+    """The one result of a call that was open: `finished` with what was given, else `closed` with a placeholder.
+
+    `full` is the whole text where that had to be cut.
+    """
+
+    call: OpenCall
+    status: ToolCallStatus
+    ok: bool
+    text: str
+    full: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Closing:
     """What is recorded to close a turn.
 
-    `results` has one text per open call, in their order. `text` is the assistant message to record, null for none;
+    `results` has one entry per open call, in their order. `text` is the assistant message to record, null for none;
     its first `answer_chars` characters are what the user has seen.
     """
 
-    results: tuple[tuple[OpenCall, str], ...]
+    results: tuple[ClosedCall, ...]
     text: str | None
     answer_chars: int
 
@@ -50,11 +76,16 @@ def close(open_calls: Sequence[OpenCall], seen: str, why: str, *, marker: str | 
 
     With `marker` the text is followed by a newline and the marker; `always` records the marker even without text.
     """
-    results = tuple((call, _placeholder(call).format(why=why)) for call in open_calls)
+    results = tuple(_closed(call, why) for call in open_calls)
     if not seen.strip():
         return Closing(results, marker if always else None, 0)
     return Closing(results, seen if marker is None else f"{seen}\n{marker}", len(seen))
 
 
-def _placeholder(call: OpenCall) -> str:
-    return _NOT_ANSWERED if call.name == ASK_USER else _PLACEHOLDERS[call.status]
+def _closed(call: OpenCall, why: str) -> ClosedCall:
+    if call.given is not None:
+        text = cut_middle(call.given.text, _GIVEN_CHARS)
+        full = None if text == call.given.text else call.given.text
+        return ClosedCall(call, ToolCallStatus.FINISHED, call.given.ok, text, full)
+    words = _NOT_ANSWERED if call.name == ASK_USER else _PLACEHOLDERS[call.status]
+    return ClosedCall(call, ToolCallStatus.CLOSED, False, words.format(why=why))

@@ -33,7 +33,7 @@ from agentflow.store.records import (
     TurnRows,
     Versions,
 )
-from agentflow.store.requests import Alive, Append, Claim, End, MergeView, MoveHead, Owning, Settle, Stop
+from agentflow.store.requests import Alive, Append, Claim, CloseTurn, End, MergeView, MoveHead, Owning, Settle, Stop
 
 
 class Store(Protocol):
@@ -57,6 +57,9 @@ class Store(Protocol):
 
     async def settle(self, request: Settle) -> Settled: ...
 
+    async def give_up(self, key: int, execution: int, call_id: str, text: str) -> tuple[bool, str] | None:
+        """Give an open call an error result, unless it has one by now; which one counts (C34)."""
+
     async def settlement(self, key: int, execution: int, call_id: str) -> tuple[bool, str] | None:
         """`(ok, text)` of a call that was settled from outside and is not recorded yet."""
 
@@ -68,6 +71,8 @@ class Store(Protocol):
     async def append(self, write: Append) -> Appended: ...
 
     async def end(self, write: End) -> Appended: ...
+
+    async def close_turn(self, write: CloseTurn) -> Appended: ...
 
     async def renew(self, keys: Sequence[int], owner: str, lease_until: Instant) -> None:
         """Extend the owner's leases on these sessions in one update (T27)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from agentflow.clock import Instant
 from agentflow.conversation.pauses.awaited import Awaited
@@ -94,15 +94,28 @@ class Stopped:
     drained: tuple[str, ...] = ()
 
 
+class Closed(NamedTuple):
+    """What the user has of a turn that was closed: the first characters of its last message, null for none.
+
+    `log` is what closing it has told, once that is written.
+    """
+
+    turn_id: str
+    answer_id: str | None
+    answer: str | None
+    log: tuple[LogEntry, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Appended:
     """`seq` is the number of the last entry, `stop_turn` the turn somebody asked to stop (T23), `started` the queued
-    turn that began when this one ended.
+    turn that began when this one ended, `closed` what came of closing the turn.
     """
 
     seq: int
     stop_turn: str | None
     started: Claimed | None = None
+    closed: Closed | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from agentflow.clock import Instant, NewId
 from agentflow.conversation.inbox import Input
@@ -12,6 +12,7 @@ from agentflow.conversation.tree import Place
 from agentflow.events import LogEntry
 from agentflow.message import Message
 from agentflow.store.rows import Row
+from agentflow.turn_table import Trigger
 
 Alive = Callable[[str, Instant, str], bool]
 """`(owner, lease_until, turn_id) -> bool`: is the process that claimed this turn still running it (T27)."""
@@ -122,6 +123,37 @@ class Append:
     keeps_head: bool = False
 
 
+class Seen(NamedTuple):
+    """What the user has seen of an answer that a turn's end cuts short.
+
+    `message_id` is the message that has it, or is to have it; `is_recorded`: the same commit writes that message.
+    """
+
+    message_id: str
+    text: str
+    is_recorded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """How a turn that does not end by itself is closed; what is open of it the store knows (T24-T30).
+
+    `why` is a sentence for the results of open calls, `lost` the error of open model calls. `marker` follows the text
+    the user has seen; with `always` it is recorded without text too. `seen` is that text where the process that runs
+    the turn knows it; else the last checkpoint counts. `failure` is the turn's error, `limit` the one it reached.
+    """
+
+    trigger: Trigger
+    why: str
+    lost: Mapping[str, Any]
+    marker: str | None = None
+    always: bool = False
+    seen: Seen | None = None
+    failure: Mapping[str, Any] | None = None
+    limit: str | None = None
+    first_token_ms: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class End:
     """The last commit of a turn's step: `append` and the release of the session in one transaction (T10).
@@ -133,5 +165,18 @@ class End:
 
     append: Append
     state: str
+    erase: bool = False
+    owning: Callable[[], Owning] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CloseTurn:
+    """The last commit of a turn that does not end by itself: what it still has to say in `append`, then the store
+    closes what is open, writes the final rows and releases the session. The rest is as in `End`.
+    """
+
+    append: Append
+    how: Close
+    new_id: NewId
     erase: bool = False
     owning: Callable[[], Owning] | None = None

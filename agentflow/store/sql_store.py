@@ -35,7 +35,7 @@ from agentflow.store.records import (
     TurnRows,
     Versions,
 )
-from agentflow.store.requests import Alive, Append, Claim, End, MergeView, MoveHead, Owning, Settle, Stop
+from agentflow.store.requests import Alive, Append, Claim, CloseTurn, End, MergeView, MoveHead, Owning, Settle, Stop
 from agentflow.store.sql.database import Database, open_database
 from agentflow.store.sql.job_thread import JobThread, OpenJobs
 from agentflow.store.sql.reader import Reader
@@ -81,6 +81,9 @@ class SqlStore:
     async def settle(self, request: Settle) -> Settled:
         return await self._writer.run(lambda tx: settle.settle(tx, request), request.session_id)
 
+    async def give_up(self, key: int, execution: int, call_id: str, text: str) -> tuple[bool, str] | None:
+        return await self._writer.run(lambda tx: settle.give_up(tx, key, execution, call_id, text), key)
+
     async def settlement(self, key: int, execution: int, call_id: str) -> tuple[bool, str] | None:
         return await self._reader.run(lambda tx: settle.settlement(tx, key, execution, call_id))
 
@@ -95,6 +98,9 @@ class SqlStore:
 
     async def end(self, write: End) -> Appended:
         return await self._writer.run(lambda tx: append.end(tx, write), write.append.session_key)
+
+    async def close_turn(self, write: CloseTurn) -> Appended:
+        return await self._writer.run(lambda tx: append.close_turn(tx, write), write.append.session_key)
 
     async def renew(self, keys: Sequence[int], owner: str, lease_until: Instant) -> None:
         if keys:

@@ -173,18 +173,23 @@ class StepRunner:
     async def _end(self, execution: Execution, how: Ending) -> Outcome:
         journal = self._journal
         _, to_state = move = self._live.target(how.trigger)
-        ending.stage(execution, how, move)
         erase = not self.settings.observability and to_state != TurnState.PAUSED_ASK_USER
-        started = await execution.end(to_state, erase=erase, owning=self._next_owning())
+        owning, answer_id, answer = self._next_owning(), how.answer_id, how.answer
+        if how.close is None:
+            ending.stage(execution, how, move)
+            started = await execution.end(to_state, erase=erase, owning=owning)
+        else:
+            closed, started = await execution.close(how.close, self._new_id, erase=erase, owning=owning)
+            answer_id, answer = closed.answer_id, closed.answer
         self._live.fire(how.trigger)
         self._agent.logger.info("turn %s of session %s is %s", self.turn_id, journal.session_id, to_state)
         self._remember(execution)
         awaited = how.awaited
         question = None if awaited is None else awaited.question()
         result = TurnResult(
-            journal.session_id, self.turn_id, journal.step, str(to_state), how.answer, journal.usage, question,
+            journal.session_id, self.turn_id, journal.step, str(to_state), answer, journal.usage, question,
             how.limit, None if how.error is None else how.error.as_dict(), self._agent.model.scripted,
-            None if how.answer is None else how.answer_id,
+            None if answer is None else answer_id,
             pending_kind=None if awaited is None else awaited.kind,
             calls=() if awaited is None else awaited.call_dicts(),
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The writes of a running turn as jobs: append, end, renew, and the deletion of a session.
+"""The writes of a running turn as jobs: append, end, close, renew, and the deletion of a session.
 
 Each write of a turn moves the session's row first, by a conditional update that names key, epoch and turn: it is
 the fence (C35), it locks the session, and it returns what the writer must learn - the next sequence number, and
@@ -7,7 +7,7 @@ whether somebody asked to stop.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from agentflow.clock import SECOND, Instant, instant
@@ -16,8 +16,9 @@ from agentflow.events import happened
 from agentflow.message import TurnState
 from agentflow.store.jobs.claim import start_first
 from agentflow.store.jobs.erase import erase
-from agentflow.store.records import Appended
-from agentflow.store.requests import Alive, Append, End
+from agentflow.store.records import Appended, Claimed
+from agentflow.store.requests import Alive, Append, CloseTurn, End, Owning
+from agentflow.store.session.close_turn import close_running
 from agentflow.store.session.session_row import SessionRow
 from agentflow.store.sql.transaction import Tx
 
@@ -49,8 +50,33 @@ def end(tx: Tx, write: End) -> Appended:
         erase(tx, last.session_key, last.turn)
     if write.owning is None or not queued:
         return Appended(seq, None)
+    return Appended(seq, None, _following(tx, SessionRow.by_key(tx, last.session_key), write.owning))
+
+
+def close_turn(tx: Tx, write: CloseTurn) -> Appended:
+    """Write what a turn still has to say, close what is open of it then, and release the session (T24, T30).
+
+    Raises `StaleOwner`.
+    """
+    last = write.append
+    _advance(tx, last, _STAY if last.keeps_head else _ADVANCE)
     session = SessionRow.by_key(tx, last.session_key)
-    return Appended(seq, None, None if session is None else start_first(tx, session, write.owning()))
+    if session is None:
+        raise LookupError(f"session {last.session_key} vanished under its lock")
+    closed = close_running(tx, session, last.turn, last.at, write.new_id, write.how)
+    closed = closed._replace(log=tuple(session.flush(tx, last.turn, last.at)))
+    session.release()
+    if write.erase:
+        erase(tx, last.session_key, last.turn)
+    session.save(tx, last.at)
+    return Appended(session.seq, None, _following(tx, session, write.owning), closed)
+
+
+def _following(tx: Tx, session: SessionRow | None, owning: Callable[[], Owning] | None) -> Claimed | None:
+    """The queued turn that begins as this one ends (C21)."""
+    if session is None or owning is None or not session.queued:
+        return None
+    return start_first(tx, session, owning())
 
 
 def _advance(tx: Tx, write: Append, update: str, *released: Any) -> tuple[int, str | None, int]:

@@ -1,6 +1,7 @@
 """Results of calls that were left open, given from outside the turn (C20, C33).
 
-The result waits in the call's own row until the process that runs the turn records it; the first one counts.
+The result waits in the call's own row until the process that runs the turn records it, or whatever closes the turn
+(C34); the first one counts. The session's row is locked, as by all that closes a call: who comes second sees it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from agentflow.errors import CallNotFound, InvalidInput, SessionNotFound
 from agentflow.message import ToolCallStatus
 from agentflow.store.records import Settled
 from agentflow.store.requests import Settle
+from agentflow.store.session.session_row import SessionRow
 from agentflow.store.sql.transaction import Tx
 
 _CALL = """
@@ -28,11 +30,11 @@ def settle(tx: Tx, request: Settle) -> Settled:
 
     Raises `SessionNotFound`, `CallNotFound`, and `InvalidInput` for a call of a tool that is run here.
     """
-    session = tx.one("SELECT key FROM session WHERE id = ?", request.session_id)
+    session = SessionRow.locked(tx, request.session_id)
     if session is None:
         raise SessionNotFound(f"There is no session {request.session_id!r}.", detail={"session_id": request.session_id})
     detail = {"session_id": request.session_id, "call_id": request.call_id}
-    found = tx.one(_CALL, session[0], request.call_id)
+    found = tx.one(_CALL, session.key, request.call_id)
     if found is None:
         raise CallNotFound(f"Session {request.session_id!r} has no tool call {request.call_id!r}.", detail=detail)
     execution, agent, name, status, ok, turn_id = found
@@ -42,8 +44,16 @@ def settle(tx: Tx, request: Settle) -> Settled:
         )
     if status != ToolCallStatus.STARTED or ok is not None:
         return Settled(turn_id, taken=False)
-    given = (int(request.ok), request.text, session[0], execution, request.call_id, ToolCallStatus.STARTED)
+    given = (int(request.ok), request.text, session.key, execution, request.call_id, ToolCallStatus.STARTED)
     return Settled(turn_id, taken=tx.execute(_GIVE, *given) == 1)
+
+
+def give_up(tx: Tx, key: int, execution: int, call_id: str, text: str) -> tuple[bool, str] | None:
+    """Give an open call its error result because its time is over, by the same update: a result from outside that was
+    there first counts. Null for a call that is open no more.
+    """
+    tx.execute(_GIVE, 0, text, key, execution, call_id, ToolCallStatus.STARTED)
+    return settlement(tx, key, execution, call_id)
 
 
 def settlement(tx: Tx, key: int, execution: int, call_id: str) -> tuple[bool, str] | None:

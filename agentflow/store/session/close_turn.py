@@ -1,7 +1,8 @@
-"""Turns that somebody else must close: of a dead owner, and paused ones that are stopped or expired (T25, T30).
+"""Turns that are closed because they do not end by themselves (T24, T25, T30).
 
-Run inside the transaction that claims or stops the session: it happens whole or not at all, and a second run finds
-nothing left to do.
+A turn is failed, stopped or given up by the process that runs it, repaired when that process has died, stopped or
+expired while it is paused: what is open of it stands in its rows, and one function closes them all. Run inside the
+transaction that ends, claims or stops the session, it happens whole or not at all; a second run finds nothing left.
 """
 
 from __future__ import annotations
@@ -13,72 +14,55 @@ from decimal import Decimal
 
 from agentflow import events
 from agentflow.clock import Instant, NewId
-from agentflow.conversation.repair import INTERRUPTED, OpenCall, close
+from agentflow.conversation.repair import INTERRUPTED, ClosedCall, Given, OpenCall, close
 from agentflow.errors import AgentflowError
+from agentflow.events import ModelCall
 from agentflow.message import ExecutionStatus, Message, ToolCallStatus, TurnState, Usage
 from agentflow.store import rows
+from agentflow.store.records import Closed
+from agentflow.store.requests import Close, Seen
 from agentflow.store.session.session_row import SessionRow
 from agentflow.store.sql.transaction import Tx
 from agentflow.text import compact_json
 from agentflow.turn_table import Trigger, move
 
-_REPAIR = move(TurnState.RUNNING, Trigger.REPAIR)
-_STOP_PAUSED = move(TurnState.PAUSED_ASK_USER, Trigger.STOP)
-_DIED = "the process running this turn ended unexpectedly."
+_REPAIR = Close(
+    Trigger.REPAIR, "the process running this turn ended unexpectedly.", {"code": "interrupted"}, INTERRUPTED
+)
+_ENDED_AS = {TurnState.FAILED: ExecutionStatus.ERROR, TurnState.ABORTED: ExecutionStatus.ABORTED}
+_OF_TURN = "WHERE session_key = ? AND turn = ?"
+
+
+@dataclass(frozen=True, slots=True)
+class _Stream:
+    """A model call without an end, and the text of its last checkpoint."""
+
+    call: ModelCall
+    execution: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
 class _Left:
-    """What a turn left open. `streams` are `(id, text of the last checkpoint, execution)`."""
+    """What a turn left open; `executions` of it, the main one first, `running` those that have not ended."""
 
     turn_id: str
     step: int
-    execution: int
+    main: int
+    running: Sequence[int]
     calls: Sequence[OpenCall]
-    streams: Sequence[tuple[str, str | None, int]]
+    streams: Sequence[_Stream]
+    questions: Sequence[tuple[int, str]]
+
+
+def close_running(tx: Tx, session: SessionRow, turn: int, at: Instant, new_id: NewId, how: Close) -> Closed:
+    """Close a running turn; its rows and entries are staged in `session`."""
+    return _close(tx, session, turn, at, new_id, how, TurnState.RUNNING)
 
 
 def repair(tx: Tx, session: SessionRow, turn: int, at: Instant, new_id: NewId) -> str:
-    """Close the turn of an owner that is gone (T30); returns its id. Its entries are staged in `work`."""
-    left = _left(tx, session.key, turn)
-    heard = _heard(tx, session.key, turn, left)
-    shown, seen, of = next((stream for stream in left.streams if stream[2] in heard and stream[1]), ("", "", 0))
-    closing = close(left.calls, seen or "", _DIED, marker=INTERRUPTED)
-    _close_calls(tx, session, turn, left.execution, closing.results, new_id)
-    for call_id, _, _ in left.streams:
-        session.rows.append(_lost_call(call_id))
-        session.tell(events.plain(events.LLM_CALL_ERRORED, {"call_id": call_id, "code": "interrupted"}))
-    _close_phases(tx, session, turn)
-    answer = None
-    if closing.text is not None:
-        answer = Message(shown if of == left.execution else new_id(), "assistant", closing.text)
-        session.record(tx, [answer], turn, left.execution, head_id(tx, session))
-    _end(tx, session, turn, left, _REPAIR, at, answer, closing.answer_chars, None)
-    return left.turn_id
-
-
-def _close_phases(tx: Tx, session: SessionRow, turn: int) -> None:
-    """Say that the history was kept where making room had begun, in the main run or in a sub-agent's (X20)."""
-    told = tx.all(
-        "SELECT type, data FROM event WHERE session_key = ? AND turn = ? AND type IN (?, ?, ?) "
-        "AND seq > (SELECT after_seq FROM turn WHERE session_key = ? AND number = ?) ORDER BY seq",
-        session.key, turn, events.CONTEXT_LIMITED, events.CONTEXT_REPLACED, events.CONTEXT_KEPT, session.key, turn,
-    )  # fmt: skip
-    last = {json.loads(data).get(events.SUB_EXECUTION): type_ for type_, data in told if data is not None}
-    for execution in (execution for execution, type_ in last.items() if type_ == events.CONTEXT_LIMITED):
-        kept = events.context_kept("interrupted")
-        session.tell(kept if execution is None else events.of_execution(kept, execution))
-
-
-def _heard(tx: Tx, key: int, turn: int, left: _Left) -> set[int]:
-    """The executions whose text the user reads: the main one, and those that the turn was handed to (T34)."""
-    heard = {left.execution}
-    handing = {(call.execution, call.id) for call in left.calls if call.name == "delegate"}
-    below = "SELECT number, parent, parent_call_id FROM execution WHERE session_key = ? AND turn = ? ORDER BY number"
-    for number, parent, call_id in tx.all(below, key, turn):
-        if parent in heard and (parent, call_id) in handing:
-            heard.add(number)
-    return heard
+    """Close the turn of an owner that is gone (T30); returns its id. Its entries are staged in `session`."""
+    return close_running(tx, session, turn, at, new_id, _REPAIR).turn_id
 
 
 def repair_and_release(tx: Tx, session: SessionRow, at: Instant, new_id: NewId) -> None:
@@ -95,21 +79,66 @@ def close_paused(
     error: AgentflowError | None,
 ) -> str:  # fmt: skip
     """Close a paused turn: its question gets a placeholder result (T25); returns the turn's id."""
+    failure = None if error is None else error.as_dict()
+    lost = {"code": "interrupted"}
+    how = Close(Trigger.STOP, why, lost, marker, always=marker is not None, failure=failure)
+    return _close(tx, session, turn, at, new_id, how, TurnState.PAUSED_ASK_USER).turn_id
+
+
+def _close(tx: Tx, session: SessionRow, turn: int, at: Instant, new_id: NewId, how: Close, state: TurnState) -> Closed:
     left = _left(tx, session.key, turn)
-    closing = close(left.calls, "", why, marker=marker, always=marker is not None)
-    _close_calls(tx, session, turn, left.execution, closing.results, new_id)
-    for execution, call_id in tx.all(
-        "SELECT execution, call_id FROM question WHERE session_key = ? AND turn = ? AND state = 'pending'",
-        session.key, turn,
-    ):  # fmt: skip
-        state = "stopped" if error is None else "expired"
-        session.rows.append(rows.MoveQuestion(state, execution, call_id, "pending"))
-    answer = None
+    seen = how.seen or _checkpoint(tx, session.key, turn, left, new_id)
+    unrecorded = "" if seen is None or seen.is_recorded else seen.text
+    closing = close(left.calls, unrecorded, how.why, marker=how.marker, always=how.always)
+    _close_calls(tx, session, turn, left.main, closing.results, new_id)
+    for stream in left.streams:
+        session.rows.append(_lost(stream, how))
+        session.tell(_of(events.llm_call_errored(stream.call, dict(how.lost), Usage()), stream.execution, left))
+    _close_phases(tx, session, turn)
+    for execution, call_id in left.questions:
+        session.rows.append(
+            rows.MoveQuestion("stopped" if how.failure is None else "expired", execution, call_id, "pending")
+        )
+    answered = (seen.message_id, seen.text) if seen is not None and seen.is_recorded else None
     if closing.text is not None:
-        answer = Message(new_id(), "assistant", closing.text)
-        session.record(tx, [answer], turn, left.execution, head_id(tx, session))
-    _end(tx, session, turn, left, _STOP_PAUSED, at, answer, closing.answer_chars, error)
-    return left.turn_id
+        message_id = new_id() if seen is None else seen.message_id
+        message = Message(message_id, "assistant", closing.text)
+        session.record(tx, [message], turn, left.main, head_id(tx, session))
+        answered = (message_id, closing.text[: closing.answer_chars])
+    return _end(tx, session, turn, at, left, how, state, answered)
+
+
+def _close_phases(tx: Tx, session: SessionRow, turn: int) -> None:
+    """Say that the history was kept where making room had begun, in the main run or in a sub-agent's (X20)."""
+    told = tx.all(
+        "SELECT type, data FROM event WHERE session_key = ? AND turn = ? AND type IN (?, ?, ?) "
+        "AND seq > (SELECT after_seq FROM turn WHERE session_key = ? AND number = ?) ORDER BY seq",
+        session.key, turn, events.CONTEXT_LIMITED, events.CONTEXT_REPLACED, events.CONTEXT_KEPT, session.key, turn,
+    )  # fmt: skip
+    last = {json.loads(data).get(events.SUB_EXECUTION): type_ for type_, data in told if data is not None}
+    for execution in (execution for execution, type_ in last.items() if type_ == events.CONTEXT_LIMITED):
+        kept = events.context_kept("interrupted")
+        session.tell(kept if execution is None else events.of_execution(kept, execution))
+
+
+def _of(entry: events.LogEntry, execution: int, left: _Left) -> events.LogEntry:
+    return entry if execution == left.main else events.of_execution(entry, execution)
+
+
+def _checkpoint(tx: Tx, key: int, turn: int, left: _Left, new_id: NewId) -> Seen | None:
+    """The text of an open stream that the user reads: the main agent's, or of one the turn was handed to (T34)."""
+    if not any(stream.text for stream in left.streams):
+        return None
+    heard = {left.main}
+    handing = {(call.execution, call.id) for call in left.calls if call.name == "delegate"}
+    below = f"SELECT number, parent, parent_call_id FROM execution {_OF_TURN} ORDER BY number"
+    for number, parent, call_id in tx.all(below, key, turn):
+        if parent in heard and (parent, call_id) in handing:
+            heard.add(number)
+    for stream in left.streams:
+        if stream.execution in heard and stream.text:
+            return Seen(stream.call.call_id if stream.execution == left.main else new_id(), stream.text)
+    return None
 
 
 def head_id(tx: Tx, session: SessionRow) -> str | None:
@@ -123,73 +152,87 @@ def head_id(tx: Tx, session: SessionRow) -> str | None:
 
 
 def _left(tx: Tx, key: int, turn: int) -> _Left:
-    of_turn = "WHERE session_key = ? AND turn = ?"
     calls = tx.all(
-        f"SELECT execution, id, name, status FROM tool_call {of_turn} AND status IN ('planned', 'started') "
-        "ORDER BY execution, id",
+        f"SELECT execution, id, name, status, ok, full_result FROM tool_call {_OF_TURN} "
+        "AND status IN ('planned', 'started') ORDER BY execution, id",
         key, turn,
     )  # fmt: skip
+    streams = tx.all(
+        "SELECT id, iteration, purpose, model, execution, checkpoint FROM llm_call "
+        f"{_OF_TURN} AND status = 'requested' ORDER BY requested_at, id",
+        key, turn,
+    )  # fmt: skip
+    executions = tx.all(f"SELECT number, status FROM execution {_OF_TURN} ORDER BY number", key, turn)
+    unended = (ExecutionStatus.RUNNING, ExecutionStatus.PENDING_USER_INPUT)
     return _Left(
         tx.one("SELECT id FROM turn WHERE session_key = ? AND number = ?", key, turn)[0],
-        tx.one(f"SELECT max(number) FROM step {of_turn}", key, turn)[0],
-        tx.one(f"SELECT min(number) FROM execution {of_turn}", key, turn)[0],
-        [OpenCall(execution, id_, name, ToolCallStatus(status)) for execution, id_, name, status in calls],
-        tx.all(f"SELECT id, checkpoint, execution FROM llm_call {of_turn} AND status = 'requested'", key, turn),
+        tx.one(f"SELECT max(number) FROM step {_OF_TURN}", key, turn)[0],
+        executions[0][0],
+        [number for number, status in executions if status in unended],
+        [
+            OpenCall(execution, id_, name, ToolCallStatus(status), None if ok is None else Given(bool(ok), text or ""))
+            for execution, id_, name, status, ok, text in calls
+        ],
+        [_Stream(ModelCall(*call), execution, text or "") for *call, execution, text in streams],
+        tx.all(f"SELECT execution, call_id FROM question {_OF_TURN} AND state = 'pending'", key, turn),
     )
 
 
 def _close_calls(
-    tx: Tx, session: SessionRow, turn: int, main: int, results: Sequence[tuple[OpenCall, str]], new_id: NewId
+    tx: Tx, session: SessionRow, turn: int, main: int, results: Sequence[ClosedCall], new_id: NewId
 ) -> None:
-    """Placeholder results, each on the path of the run that asked."""
-    for call, text in results:
-        result = Message(new_id(), "tool", text, (), call.id, call.name)
-        ended = events.tool_call_ended(result, ok=False)
+    """One result for each call, on the path of the run that asked."""
+    for closed in results:
+        call = closed.call
+        result = Message(new_id(), "tool", closed.text, (), call.id, call.name)
+        ended = events.tool_call_ended(result, ok=closed.ok)
         if call.execution == main:
             session.record(tx, [result], turn, main, head_id(tx, session))
             session.tell(ended)
         else:
             session.record_below(tx, result, turn, call.execution, ended)
         session.rows.append(
-            rows.EndToolCall(ToolCallStatus.CLOSED, None, 0, result.id, None, 0, call.execution, call.id, call.status)
+            rows.EndToolCall(
+                closed.status, None, int(closed.ok), result.id, closed.full, 0, call.execution, call.id, call.status
+            )
         )
 
 
-def _lost_call(call_id: str) -> rows.EndLlmCall:
+def _lost(stream: _Stream, how: Close) -> rows.EndLlmCall:
     """A stream nobody saw the end of: its usage is unknown, never 0 (X6)."""
     return rows.EndLlmCall(
         "aborted", None, None, None, None, None, None, None, None, None, None, None, None,
-        compact_json({"code": "interrupted"}), None, call_id,
+        compact_json(dict(how.lost)), None, stream.call.call_id,
     )  # fmt: skip
 
 
 def _end(
-    tx: Tx, session: SessionRow, turn: int, left: _Left, moved: tuple[TurnState, TurnState], at: Instant,
-    answer: Message | None, chars: int, error: AgentflowError | None,
-) -> None:  # fmt: skip
-    from_state, to_state = moved
+    tx: Tx, session: SessionRow, turn: int, at: Instant, left: _Left, how: Close, state: TurnState,
+    answered: tuple[str, str] | None,
+) -> Closed:  # fmt: skip
+    from_state, to_state = move(state, how.trigger)
     usage = turn_usage(tx, session.key, turn)
-    failure = None if error is None else error.as_dict()
+    failure = None if how.failure is None else dict(how.failure)
+    answer_id, answer = answered if answered is not None and answered[1] else (None, None)
     session.ended_at, session.outcome = at, to_state
     session.rows += (
         rows.EndTurn(
-            to_state, at, compact_json(failure) if failure else None, None, usage.input, usage.output, usage.cache_read,
-            usage.cache_write, None if usage.cost is None else str(usage.cost), turn, from_state,
+            to_state, at, compact_json(failure) if failure else None, how.limit, usage.input, usage.output,
+            usage.cache_read, usage.cache_write, None if usage.cost is None else str(usage.cost), turn, from_state,
         ),
-        rows.EndStep(to_state, at, None, answer.id if answer and chars else None, chars, left.step),
+        rows.EndStep(to_state, at, how.first_token_ms, answer_id, len(answer or ""), left.step),
     )  # fmt: skip
-    open_executions = tx.all(
-        "SELECT number FROM execution WHERE session_key = ? AND turn = ? AND status IN (?, ?)",
-        session.key, turn, ExecutionStatus.RUNNING, ExecutionStatus.PENDING_USER_INPUT,
-    )  # fmt: skip
-    for (execution,) in open_executions:
-        session.rows.append(rows.MoveExecution(ExecutionStatus.ABORTED, None, execution))
-    seen = str(answer.content)[:chars] if answer is not None and chars else None
+    for execution in left.running:
+        status = _ENDED_AS[to_state] if execution == left.main else ExecutionStatus.ABORTED
+        session.rows.append(rows.MoveExecution(status, None, execution))
+    if failure is not None and to_state == TurnState.FAILED:
+        session.tell(events.error(failure))
     session.tell(
         events.plain(events.STEP_COMPLETED, {"order": left.step, "state": to_state}),
         events.turn_completed(to_state, usage, failure),
-        events.done(left.turn_id, seen, to_state, left.step, failure=failure),
+        events.done(left.turn_id, answer, to_state, left.step, limit=how.limit, failure=failure),
     )
+    return Closed(left.turn_id, answer_id, answer)
 
 
 def turn_usage(tx: Tx, key: int, turn: int) -> Usage:

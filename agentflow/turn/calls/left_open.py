@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from agentflow.clock import NewId
 from agentflow.conversation.pauses.awaited import AwaitedCall
@@ -45,16 +46,19 @@ def left_to_client(execution: Execution, prepared: Prepared) -> Pause:
 async def settled(step: Step, execution: Execution, prepared: Prepared) -> ToolResult:
     """The result of an open call once it is given, or an error result when its time is over."""
     loop, seconds = asyncio.get_running_loop(), prepared.tool.timeout_secs
+    call = execution.journal.session_key, execution.number, prepared.call.id
     ends = loop.time() + seconds if seconds else None
     while True:
         step.settled.clear()
-        found = await step.store.settlement(execution.journal.session_key, execution.number, prepared.call.id)
+        found = await step.store.settlement(*call)
         if found is not None:
             ok, text = found
             return ToolResult(ok, text, error_code=None if ok else "tool_failed")
         wait = _POLL_SECS if ends is None else min(_POLL_SECS, ends - loop.time())
         if wait <= 0:
-            return refused(f"'{prepared.tool.name}' was not settled within {seconds:g} seconds", "timeout")
+            late = refused(f"'{prepared.tool.name}' was not settled within {seconds:g} seconds", "timeout")
+            ok, text = await step.store.give_up(*call, late.text) or (False, late.text)
+            return ToolResult(True, text) if ok else replace(late, text=text)
         with suppress(TimeoutError):
             async with asyncio.timeout(wait):
                 await step.settled.wait()

@@ -13,6 +13,7 @@ from agentflow.events import LogEntry
 from agentflow.live.interrupt import StopReason
 from agentflow.message import ExecutionStatus, Message, TurnState, text_of
 from agentflow.store import rows
+from agentflow.store.requests import Close, Seen
 from agentflow.text import compact_json
 from agentflow.turn.rules.decisions import Pause
 from agentflow.turn.run import model_calls, tool_calls
@@ -30,7 +31,8 @@ _INTERRUPTIONS = {
 class Ending:
     """How a step ends. `answer` is what the user saw: the first characters of the text of message `answer_id`.
 
-    `awaited` is what a pause waits for.
+    `awaited` is what a pause waits for. With `close` the turn does not end by itself: the store closes what is open
+    of it, and says what the answer is.
     """
 
     trigger: Trigger
@@ -40,6 +42,7 @@ class Ending:
     limit: str | None = None
     error: AgentflowError | None = None
     awaited: Awaited | None = None
+    close: Close | None = None
 
 
 def finish(execution: Execution, limit: str | None) -> Ending:
@@ -85,53 +88,75 @@ def _pause_told(awaited: Awaited, execution: int) -> LogEntry:
 
 
 def fail(execution: Execution, error: AgentflowError, limit: str | None, new_id: NewId) -> Ending:
-    """Close what is open and keep what was shown as the answer (T12)."""
-    why = f"the turn failed ({error.code})."
-    answer_id, answer = _close(execution, error, why, None, new_id, always=False)
-    if (staged := staged_answer(execution)) is not None:
-        answer_id, answer = staged.id, text_of(staged.content)
-    return Ending(Trigger.FAIL, ExecutionStatus.ERROR, answer_id, answer, limit, error)
+    """What was shown stays as the answer (T12)."""
+    seen, failure = _seen(execution, error, ExecutionStatus.ERROR, new_id), error.as_dict()
+    how = Close(
+        Trigger.FAIL, f"the turn failed ({error.code}).", failure, seen=seen, failure=failure, limit=limit,
+        first_token_ms=execution.in_flight.first_token_ms,
+    )  # fmt: skip
+    return Ending(Trigger.FAIL, ExecutionStatus.ERROR, limit=limit, error=error, close=how)
 
 
 def interrupt(execution: Execution, reason: StopReason, new_id: NewId) -> Ending:
-    """Close what is open; a stop is no error and keeps its marker even without text (T24)."""
+    """A stop is no error and keeps its marker even without text (T24)."""
     why, marker = _INTERRUPTIONS[reason]
     error = AgentflowError(f"The call was given up: {why}")
+    seen = _seen(execution, error, ExecutionStatus.ABORTED, new_id)
+    if seen is not None and seen.is_recorded:
+        replace_answer(execution, f"{seen.text}\n{marker}")
+    always = reason == "stop" and (seen is None or not seen.is_recorded)
+    how = Close(
+        Trigger.STOP, why, error.as_dict(), marker, always, seen, first_token_ms=execution.in_flight.first_token_ms
+    )
+    return Ending(Trigger.STOP, ExecutionStatus.ABORTED, close=how)
+
+
+def _seen(execution: Execution, error: AgentflowError, status: ExecutionStatus, new_id: NewId) -> Seen | None:
+    """What the user has seen of the answer. Streams are ended with what they used, and runs below with their time:
+    the store, which closes what is open, knows neither.
+    """
+    shown = _end_streams(execution, error, new_id)
     staged = staged_answer(execution)
-    answer_id, answer = _close(execution, error, why, marker, new_id, always=reason == "stop" and staged is None)
-    if staged is not None:
-        answer_id, answer = staged.id, text_of(staged.content)
-        replace_answer(execution, f"{answer}\n{marker}")
-    return Ending(Trigger.STOP, ExecutionStatus.ABORTED, answer_id, answer)
+    execution.ended(status)
+    return shown if staged is None else Seen(staged.id, text_of(staged.content), is_recorded=True)
+
+
+def _end_streams(execution: Execution, error: AgentflowError, new_id: NewId) -> Seen | None:
+    stream, seen = execution.in_flight.stream, None
+    if stream is not None:
+        shown = model_calls.fail(execution, error, "errored" if isinstance(error, ModelError) else "aborted")
+        seen = Seen(stream.call_id if execution.parent is None else new_id(), shown)
+    for child in execution.children:
+        if child.status is ExecutionStatus.RUNNING:
+            below = _end_streams(child, error, new_id)
+            seen = below if child.heard and below is not None else seen
+            child.ended(ExecutionStatus.ABORTED)
+    return seen
 
 
 def close_child(child: Execution, reason: str, new_id: NewId) -> str | None:
-    """Close what a sub-agent's failed run left open, its own sub-agents included; what it was saying just then."""
-    _, shown = _close(child, AgentflowError(reason), f"the sub-agent failed: {reason}.", None, new_id, always=False)
-    return shown
+    """Close what a sub-agent's failed run left open, its own sub-agents included; what it was saying just then.
 
-
-def _close(
-    execution: Execution, error: AgentflowError, why: str, marker: str | None, new_id: NewId, *, always: bool
-) -> tuple[str | None, str | None]:
-    in_flight, seen = execution.in_flight, ""
+    The turn goes on, so this is no commit: what is open is what this process has begun.
+    """
+    error, why, seen = AgentflowError(reason), f"the sub-agent failed: {reason}.", ""
+    in_flight = child.in_flight
     stream = in_flight.stream
     if in_flight.waiting is not None:
-        model_calls.give_up(execution, in_flight.waiting, error)
+        model_calls.give_up(child, in_flight.waiting, error)
     if stream is not None:
-        seen = model_calls.fail(execution, error, "errored" if isinstance(error, ModelError) else "aborted")
-    for child in execution.children:
-        if child.status is ExecutionStatus.RUNNING:
-            _, shown = _close(child, error, why, marker, new_id, always=False)
-            seen = shown if child.heard and shown is not None else seen
-            child.ended(ExecutionStatus.ABORTED)
-    closing = close(tuple(in_flight.calls.values()), seen, why, marker=marker, always=always)
-    tool_calls.close_all(execution, closing, new_id)
+        seen = model_calls.fail(child, error, "aborted")
+    for below in child.children:
+        if below.status is ExecutionStatus.RUNNING:
+            shown = close_child(below, reason, new_id)
+            seen = shown if below.heard and shown is not None else seen
+            below.ended(ExecutionStatus.ABORTED)
+    closing = close(tuple(in_flight.calls.values()), seen, why, marker=None)
+    tool_calls.close_all(child, closing, new_id)
     if closing.text is None:
-        return None, None
-    message_id = new_id() if stream is None else stream.call_id
-    execution.staging.record(Message(message_id, "assistant", closing.text))
-    return message_id, closing.text[: closing.answer_chars] or None
+        return None
+    child.staging.record(Message(new_id() if stream is None else stream.call_id, "assistant", closing.text))
+    return closing.text[: closing.answer_chars] or None
 
 
 def stage(execution: Execution, ending: Ending, move: tuple[TurnState, TurnState]) -> None:

@@ -16,12 +16,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from agentflow.agents.loaded_agent import LoadedAgent
+from agentflow.clock import NewId
 from agentflow.conversation.history import BuiltRequest
 from agentflow.conversation.tree import Place
 from agentflow.message import ExecutionStatus, Message, Usage
 from agentflow.store import rows
-from agentflow.store.records import Claimed
-from agentflow.store.requests import Owning
+from agentflow.store.records import Claimed, Closed
+from agentflow.store.requests import Close, Owning
 from agentflow.turn.rules.limits import Spent, Tried
 from agentflow.turn.run.in_flight import InFlight, milliseconds_since
 from agentflow.turn.run.journal import Journal
@@ -142,3 +143,9 @@ class Execution:
     async def end(self, state: str, *, erase: bool, owning: Callable[[], Owning] | None) -> Claimed | None:
         """Write what is staged and release the session, in one transaction (T10); the next queued turn, if any."""
         return await self.journal.end(self.staging.take(), state, erase=erase, owning=owning)
+
+    async def close(
+        self, how: Close, new_id: NewId, *, erase: bool, owning: Callable[[], Owning] | None
+    ) -> tuple[Closed, Claimed | None]:
+        """Write what is staged, close what the store says is open, and release the session (T24)."""
+        return await self.journal.close(self.staging.take(), how, new_id, erase=erase, owning=owning)

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from agentflow import clock
+from agentflow.clock import NewId
 from agentflow.live.event_feed import Feed
 from agentflow.live.interrupt import Interrupt
 from agentflow.message import Usage
 from agentflow.store.protocol import Store
-from agentflow.store.records import Appended, Claimed, Merged
-from agentflow.store.requests import Append, End, Owning
+from agentflow.store.records import Appended, Claimed, Closed, Merged
+from agentflow.store.requests import Append, Close, CloseTurn, End, Owning
 from agentflow.store.rows import Row
 from agentflow.turn.run.staging import Batch
 
@@ -75,6 +76,17 @@ class Journal:
         appended = await self._store.end(End(write, state, erase, owning))
         self._told(write, appended, batch)
         return appended.started
+
+    async def close(
+        self, batch: Batch, how: Close, new_id: NewId, *, erase: bool, owning: Callable[[], Owning] | None
+    ) -> tuple[Closed, Claimed | None]:
+        """The last commit of a turn that does not end by itself: the store closes what is open of it (T24)."""
+        write = self._append(batch)
+        appended = await self._store.close_turn(CloseTurn(write, how, new_id, erase, owning))
+        if appended.closed is None:
+            raise RuntimeError("the store closed a turn and says nothing of it")
+        self.feed.publish(self.turn_id, appended.seq, [*batch.log, *appended.closed.log])
+        return appended.closed, appended.started
 
     def _append(self, batch: Batch) -> Append:
         return Append(

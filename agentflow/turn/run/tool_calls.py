@@ -44,8 +44,9 @@ def finish(
 
 def close_all(execution: Execution, closing: Closing, new_id: NewId) -> None:
     """Stage the placeholder results of every open call (T24)."""
-    for call, text in closing.results:
-        _settle(execution, call.id, new_id(), ToolCallStatus.CLOSED, ToolResult(False, text), None)
+    for closed in closing.results:
+        result = ToolResult(closed.ok, closed.text, closed.full)
+        _settle(execution, closed.call.id, new_id(), closed.status, result, None)
 
 
 def void_all(execution: Execution) -> None:
