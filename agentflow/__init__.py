@@ -17,6 +17,7 @@ if _typing.TYPE_CHECKING:
         ClientAppend,
         ClientMessage,
         ClientMessages,
+        ClientTool,
         HeadMove,
         Input,
     )
@@ -63,7 +64,7 @@ _HOMES = {
     "agentflow.agents.validate": ("validate_agent",),
     "agentflow.config.keys.schema": ("agent_schema",),
     "agentflow.conversation.inbox": (
-        "AskUserAnswer", "Client", "ClientAppend", "ClientMessage", "ClientMessages", "HeadMove", "Input",
+        "AskUserAnswer", "Client", "ClientAppend", "ClientMessage", "ClientMessages", "ClientTool", "HeadMove", "Input",
     ),
     "agentflow.errors": (
         "AgentNotFound", "AgentflowError", "Blocked", "CallAlreadyAnswered", "CallNotFound", "HookError",
@@ -96,6 +97,7 @@ __all__ = [
     "ClientAppend",
     "ClientMessage",
     "ClientMessages",
+    "ClientTool",
     "Event",
     "FlowContext",
     "HeadMove",

@@ -4,35 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
 
 from agentflow import clock
 from agentflow.agents.loaded_agent import LoadedAgent
 from agentflow.agents.loading import Agents
 from agentflow.clock import NewId
 from agentflow.config.inputs import check_inputs
-from agentflow.errors import AgentflowError, StoreError
+from agentflow.errors import AgentflowError, AgentNotFound, InvalidConfig, StoreError
 from agentflow.live.event_feed import Feeds
 from agentflow.live.history_cache import HistoryCache
 from agentflow.live.interrupt import StopReason
 from agentflow.live.owner import LEASE, RENEW_SECS, Owner, is_alive
-from agentflow.message import TurnState
+from agentflow.reading.reader import is_running, open_pause
 from agentflow.result import TurnResult
 from agentflow.store.protocol import Store
-from agentflow.store.records import Claimed
-from agentflow.store.requests import Owning
+from agentflow.store.records import Claimed, Moved, Stopped
+from agentflow.store.requests import Owning, Wake
 from agentflow.turn.step_runner import StepRunner
-from agentflow.turn_table import Trigger, target
 
 _log = logging.getLogger("agentflow.runtime")
 
 POLL_SECS = 0.25
 _CLOSE_SECS = 5.0
+Woken = TypeVar("Woken", Stopped, Moved)
+_PATIENCE_POLLS = 8
 
 
-def _move(trigger: Trigger, state: TurnState) -> tuple[TurnState, TurnState]:
-    return state, target("", state, trigger)
+def _config(agent: LoadedAgent) -> tuple[str, str]:
+    return agent.config.hash, agent.config_text
 
 
 class Running(NamedTuple):
@@ -41,6 +43,41 @@ class Running(NamedTuple):
     session_key: int
     runner: StepRunner
     task: asyncio.Task[TurnResult]
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """A session in whose queue turns wait that came in here; `polls` counts how long nobody has run anything."""
+
+    agent: str
+    turn_ids: set[str] = field(default_factory=set)
+    polls: int = 0
+
+
+class Waker:
+    """Lets the queue of a session go on in the transaction that ends a turn or a pause, unless it is left to others.
+
+    The agent is loaded on the store's thread, when something waits, and kept for the start of the turn.
+    """
+
+    def __init__(self, turns: RunningTurns, *, serves: bool) -> None:
+        self.owning: Wake | None = self._owning if serves else None
+        self._turns = turns
+        self._agent: LoadedAgent | None = None
+
+    def _owning(self, agent: str) -> Owning | None:
+        try:
+            self._agent = self._turns.load(agent)
+        except AgentflowError as error:
+            _log.warning("the queue of a session of %s stays as it is: %s", agent, error)
+            return None
+        return self._turns.owning(self._agent)
+
+    def started(self, session_id: str, outcome: Woken) -> Woken:
+        """The outcome, once the turn that the store has begun runs."""
+        if outcome.started is not None and self._agent is not None:
+            self._turns.start(session_id, self._agent, outcome.started)
+        return outcome
 
 
 class RunningTurns:
@@ -54,6 +91,7 @@ class RunningTurns:
         self._new_id = new_id
         self._owner = Owner()
         self._turns: dict[str, Running] = {}  # by session
+        self._waiting: dict[str, _Waiting] = {}  # by session
         self._closing = False
         self._serves = serve_queues
         self._heartbeat: asyncio.Task[None] | None = None
@@ -80,7 +118,7 @@ class RunningTurns:
         at = clock.instant()
         return Owning(
             agent.config.name,
-            (agent.config.hash, agent.config_text),
+            lambda limits: _config(agent.with_limits(limits)),
             agent.first_call,
             self._owner.text,
             at + LEASE,
@@ -91,8 +129,15 @@ class RunningTurns:
             planning=agent.config.planning is not None,
         )
 
+    def waker(self) -> Waker:
+        """For a request that may end a pause (C24)."""
+        return Waker(self, serves=self._serves and not self._closing)
+
     def start(self, session_id: str, agent: LoadedAgent, claimed: Claimed) -> None:
-        """Run a claimed turn in a task of its own, after its claim has been told."""
+        """Run a claimed turn in a task of its own, after its claim has been told.
+
+        `agent` is as its files say; what the turn's request limits holds for this turn alone (C8).
+        """
         feed = self._feeds.start(session_id)
         seq = claimed.seq - len(claimed.log) - sum(len(log) for _, log in claimed.before)
         for turn_id, log in (*claimed.before, (claimed.turn_id, claimed.log)):
@@ -106,23 +151,55 @@ class RunningTurns:
         def owning() -> Owning:
             """Asked on the store's thread, and only when something waits."""
             try:
-                following[0] = self._agents.load(str(agent.config.path), {})
+                following[0] = self.load(str(agent.config.path))
             except AgentflowError as error:  # gone meanwhile: those who wait are still answered
                 _log.warning("the next turn runs with the configuration of the last one: %s", error)
             return self.owning(following[0])
 
+        limited = agent.with_limits(claimed.options.limits)
         runner = StepRunner(
-            self._store, self.cache, feed, agent, claimed, session_id, self._new_id, next_owning, self._sub_agent
+            self._store, self.cache, feed, limited, claimed, session_id, self._new_id, next_owning, self.load
         )
         loop = asyncio.get_running_loop()
         task = loop.create_task(self._run(session_id, runner, following), name=f"agentflow turn {claimed.turn_id}")
         self._turns[session_id] = Running(claimed.key, runner, task)
         task.add_done_callback(lambda ended: self._ended(session_id, claimed.turn_id, ended))
-        if self._heartbeat is None or self._heartbeat.done():
-            self._heartbeat = loop.create_task(self._beat())
+        if (waiting := self._waiting.get(session_id)) is not None:
+            waiting.turn_ids.discard(claimed.turn_id)
+            waiting.polls = 0
+        self._keep_beating()
 
-    def _sub_agent(self, reference: str) -> LoadedAgent:
-        return self._agents.load(reference, {})
+    def serve(self, session_id: str, agent: LoadedAgent, turn_id: str) -> None:
+        """See to it that a turn that was queued here begins, should nobody else serve its queue (C21)."""
+        waiting = self._waiting.setdefault(session_id, _Waiting(str(agent.config.path)))
+        waiting.turn_ids.add(turn_id)
+        self._keep_beating()
+
+    def _keep_beating(self) -> None:
+        if self._heartbeat is None or self._heartbeat.done():
+            self._heartbeat = asyncio.get_running_loop().create_task(self._beat())
+
+    async def take_up(self, session_id: str, reference: str, turn_ids: Collection[str] | None = None) -> bool:
+        """Start the first turn that waits, or only one of these; whether it could be started here (C21).
+
+        Raises `AgentNotFound`, `InvalidConfig`.
+        """
+        agent = self.load(reference)
+        claimed = await self._store.take_up(session_id, self.owning(agent), turn_ids)
+        if claimed is not None:
+            self.start(session_id, agent, claimed)
+        return claimed is not None
+
+    async def run_queue(self, session_id: str, reference: str) -> list[TurnResult]:
+        """Run what waits in a session, one turn after the other, until nothing waits or a turn asks; their results."""
+        results: list[TurnResult] = []
+        while session_id in self._turns or await self.take_up(session_id, reference):
+            results.append(await asyncio.shield(self._turns[session_id].task))
+        return results
+
+    def load(self, reference: str) -> LoadedAgent:
+        """The agent of a name or path as its files are now. Raises `AgentNotFound`, `InvalidConfig`."""
+        return self._agents.load(reference)
 
     async def _run(self, session_id: str, runner: StepRunner, following: list[LoadedAgent]) -> TurnResult:
         outcome = await runner.run()
@@ -141,13 +218,15 @@ class RunningTurns:
             self._feeds.stop(session_id)
 
     async def _beat(self) -> None:
-        """While turns run: renew their leases (T27) and hear of stops asked for elsewhere (T23)."""
+        """While turns run or wait: renew leases (T27), hear of stops asked for elsewhere (T23), serve queues (C21)."""
         loop = asyncio.get_running_loop()
         renewed = loop.time()
-        while self._turns:
+        while self._turns or self._waiting:
             await asyncio.sleep(POLL_SECS)
             keys = [running.session_key for running in self._turns.values()]
             try:
+                for session_id in list(self._waiting):
+                    await self._serve_waiting(session_id)
                 asked = await self._store.stops(keys)
                 for running in self._turns.values():
                     if (running.session_key, running.runner.turn_id) in asked:
@@ -156,7 +235,29 @@ class RunningTurns:
                     await self._store.renew(keys, self._owner.text, clock.instant() + LEASE)
                     renewed = loop.time()
             except StoreError as error:
-                _log.warning("leases could not be renewed, trying again: %s", error)
+                _log.warning("the database is away, leases and queues wait for it: %s", error)
+
+    async def _serve_waiting(self, session_id: str) -> None:
+        """Begin what waits in this session when nobody runs anything in it.
+
+        Turns that others queued are left to them, unless nobody seems to begin them for a while.
+        """
+        waiting = self._waiting[session_id]
+        if session_id in self._turns:
+            return
+        record = await self._store.session(session_id)
+        if record is None or not record.queued or not waiting.turn_ids:
+            del self._waiting[session_id]
+            return
+        if is_running(record) or open_pause(record) is not None:
+            waiting.polls = 0
+            return
+        waiting.polls += 1
+        try:
+            await self.take_up(session_id, waiting.agent, waiting.turn_ids if waiting.polls < _PATIENCE_POLLS else None)
+        except (AgentNotFound, InvalidConfig) as error:
+            _log.warning("the queue of session %s stays as it is: %s", session_id, error)
+            del self._waiting[session_id]
 
     async def close(self) -> None:
         """End what runs here; queues stay as they are (C21)."""

@@ -7,7 +7,6 @@ leave, and the turn goes on (T26).
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -29,18 +28,17 @@ from agentflow.events import Event
 from agentflow.live.event_feed import Feeds
 from agentflow.live.owner import is_alive
 from agentflow.reading.explain import explain
-from agentflow.reading.reader import SessionReader, is_running
+from agentflow.reading.reader import SessionReader
 from agentflow.result import Receipt, TurnResult
 from agentflow.running import POLL_SECS, RunningTurns
 from agentflow.store.protocol import Store
-from agentflow.store.records import Moved, Queued, Replayed
+from agentflow.store.records import Claimed, Moved, Queued, Recorded, Refused, Replayed, Stopped
 from agentflow.store.requests import Claim, MoveHead, Settle, Stop
 from agentflow.tools.results import refused, success
 
 _log = logging.getLogger("agentflow.runtime")
 
 _STOP_SECS = 5.0
-_PATIENCE_POLLS = 8
 
 
 class Runtime:
@@ -130,35 +128,45 @@ class Runtime:
         request = parse_input(given)
         _check_session_id(session_id)
         if isinstance(request, HeadMove):
-            moved = await self._move_head(session_id, request.message_id)
-            return Receipt(session_id, "", False, False, moved.after_seq)
-        agent = await self._agent(session_id, request.agent_id, limits)
-        claim = Claim(
-            session_id=session_id,
-            input=request,
-            turn_id=request.turn_id or self._new_id(),
-            turn_id_given=request.turn_id is not None,
-            owning=self._turns.owning(agent),
-            environment=self._environment,
-        )
+            moved = await self._move_head(session_id, request.message_id, request.turn_id)
+            return Receipt(session_id, moved.turn_id, False, moved.replayed, moved.after_seq)
+        if limits:
+            request = parse_input(replace(request, limits=request.limits | dict(limits)))
+        agent = await self._agent(session_id, request.agent_id)
+        turn_id, owning = request.turn_id or self._new_id(), self._turns.owning(agent)
+        claim = Claim(session_id, request, turn_id, request.turn_id is not None, owning, self._environment)
         claiming = asyncio.get_running_loop().create_task(self._claim(session_id, agent, claim))
         self._claims.add(claiming)
-        claiming.add_done_callback(self._claims.discard)
+        claiming.add_done_callback(self._claimed)
         return await asyncio.shield(claiming)
+
+    def _claimed(self, claiming: asyncio.Task[Receipt]) -> None:
+        """Whoever asked may have left: then nobody hears what the request was refused with."""
+        self._claims.discard(claiming)
+        if not claiming.cancelled():
+            claiming.exception()
 
     async def _claim(self, session_id: str, agent: LoadedAgent, claim: Claim) -> Receipt:
         """Claim and start, in a task of its own: whoever asked may leave in between, and the turn runs (T26)."""
         outcome = await self._store.claim(claim)
-        if isinstance(outcome, Replayed):
-            return Receipt(session_id, outcome.turn_id, False, True, outcome.after_seq)
-        if isinstance(outcome, Queued):
-            if outcome.started is not None:
-                self._turns.start(session_id, agent, outcome.started)
-            if outcome.stopping is not None:
-                self._turns.interrupt(session_id, outcome.stopping, "stop")
-            return Receipt(session_id, outcome.turn_id, True, outcome.replayed, outcome.after_seq)
-        self._turns.start(session_id, agent, outcome)
-        return Receipt(session_id, outcome.turn_id, False, False, outcome.seq - len(outcome.log))
+        if isinstance(outcome, Queued | Refused) and outcome.started is not None:
+            self._turns.start(session_id, agent, outcome.started)
+        match outcome:
+            case Replayed():
+                return Receipt(session_id, outcome.turn_id, False, True, outcome.after_seq)
+            case Recorded():
+                return Receipt(session_id, "", False, False, outcome.after_seq)
+            case Refused():
+                raise outcome.error
+            case Queued():
+                if outcome.stopping is not None:
+                    self._turns.interrupt(session_id, outcome.stopping, "stop")
+                if outcome.started is None or outcome.started.turn_id != outcome.turn_id:
+                    self._turns.serve(session_id, agent, outcome.turn_id)
+                return Receipt(session_id, outcome.turn_id, True, outcome.replayed, outcome.after_seq)
+            case Claimed():
+                self._turns.start(session_id, agent, outcome)
+                return Receipt(session_id, outcome.turn_id, False, False, outcome.seq - len(outcome.log))
 
     async def run(
         self,
@@ -209,15 +217,19 @@ class Runtime:
         Returns `{session_id, turn_id, outcome}`: `stopped` once the turn has ended, `requested` when its process has
         not ended it within 5 s, `nothing_to_stop`. With `turn_id` no other turn is ever stopped.
         """
-        asked = Stop(session_id, turn_id, drain, clock.instant(), is_alive, self._new_id)
-        stopped = await self._store.stop(asked)
+        stopped = await self._stop(session_id, turn_id, drain=drain)
         outcome = "stopped" if stopped.ended else "nothing_to_stop"
         if stopped.requested and stopped.turn_id is not None:
             outcome = "requested"
             if await self._ends(session_id, stopped.turn_id):
                 outcome = "stopped"
-                await self._store.stop(replace(asked, turn_id=stopped.turn_id))  # it may have paused unheard
+                await self._stop(session_id, stopped.turn_id)  # it may have paused unheard
         return {"session_id": session_id, "turn_id": stopped.turn_id, "outcome": outcome}
+
+    async def _stop(self, session_id: str, turn_id: str | None, *, drain: bool = False) -> Stopped:
+        waker = self._turns.waker()
+        asked = Stop(session_id, turn_id, drain, clock.instant(), is_alive, self._new_id, waker.owning)
+        return waker.started(session_id, await self._store.stop(asked))
 
     async def _ends(self, session_id: str, turn_id: str) -> bool:
         """Whether the turn that was asked to stop has ended within 5 s."""
@@ -257,30 +269,31 @@ class Runtime:
         moved = await self._move_head(session_id, message_id)
         return {"session_id": session_id, "head_id": moved.head_id, "moved": moved.moved}
 
-    async def _move_head(self, session_id: str, message_id: str) -> Moved:
-        return await self._store.move_head(MoveHead(session_id, message_id, clock.instant(), is_alive, self._new_id))
+    async def _move_head(self, session_id: str, message_id: str, turn_id: str | None = None) -> Moved:
+        waker = self._turns.waker()
+        asked = MoveHead(session_id, message_id, clock.instant(), is_alive, self._new_id, turn_id, waker.owning)
+        return waker.started(session_id, await self._store.move_head(asked))
 
     async def result(self, session_id: str, turn_id: str) -> TurnResult:
         """The result of a turn, waiting while it waits or runs, here or elsewhere.
 
-        A turn that is the first of a queue which nobody serves is run here (C21).
+        It only reads: a turn that waits begins in a process that was asked to run it (C21).
         """
         running = self._turns.get(session_id, turn_id)
-        if running is not None:
-            return await asyncio.shield(running.task)
-        polls = itertools.count()
+        if running is None:
+            turn_id = await self._reader.turn_id(session_id, turn_id)
         while True:
-            result = await self._reader.result(session_id, turn_id)
-            if result is not None:
-                return result
-            # Turns before it are left to who waits for them, unless nobody seems to.
-            mine = turn_id if next(polls) < _PATIENCE_POLLS else None
-            if await self._take_up(session_id, mine):
-                polls = itertools.count()
             running = self._turns.get(session_id, turn_id)
             if running is not None:
                 return await asyncio.shield(running.task)
+            result = await self._reader.result(session_id, turn_id)
+            if result is not None:
+                return result
             await asyncio.sleep(POLL_SECS)
+
+    async def run_queue(self, session_id: str) -> list[TurnResult]:
+        """Run the turns that wait in a session, in order, until none waits or one asks (C24); their results."""
+        return await self._turns.run_queue(session_id, (await self._reader.record(session_id)).agent)
 
     def events(
         self, session_id: str, after_seq: int = 0, turn_id: str | None = None, *, follow: bool = False
@@ -329,7 +342,7 @@ class Runtime:
 
     def read_inputs(self, agent: str, assignments: Iterable[str]) -> dict[str, Any]:
         """Agent inputs from `KEY=VALUE` texts, converted by the types the agent declares. Raises `InvalidInput`."""
-        return parse_assignments(self._agents.load(agent, {}).config.inputs, assignments)
+        return parse_assignments(self._agents.load(agent).config.inputs, assignments)
 
     async def explain(
         self, agent: str, session_id: str | None = None, *, inputs: Mapping[str, Any] | None = None
@@ -338,7 +351,7 @@ class Runtime:
 
         `{agent_id, session_id, model, messages, tools, sections: [{name, chars, tokens}], chars, tokens}`.
         """
-        loaded = self._agents.load(agent, {})
+        loaded = self._agents.load(agent)
         record = None if session_id is None else await self._reader.record(session_id)
         return await explain(self._store, loaded, record, session_id or self._new_id(), inputs or {})
 
@@ -354,31 +367,17 @@ class Runtime:
         """Start the first waiting turn of every queue that nobody serves; the others follow by themselves (C21)."""
         for session_id, name in await self._store.left_queues():
             try:
-                await self._start_waiting(session_id, name, None)
+                await self._turns.take_up(session_id, name)
             except (AgentNotFound, InvalidConfig) as error:
                 _log.warning("the queue of session %s stays as it is: %s", session_id, error)
 
-    async def _take_up(self, session_id: str, turn_id: str | None) -> bool:
-        """Whether the first waiting turn, or this one if it is the first, could be started here."""
-        record = await self._reader.record(session_id)
-        if not record.queued or is_running(record):
-            return False
-        return await self._start_waiting(session_id, record.agent, turn_id)
-
-    async def _start_waiting(self, session_id: str, name: str, turn_id: str | None) -> bool:
-        agent = self._agents.load(name, {})
-        claimed = await self._store.take_up(session_id, self._turns.owning(agent), turn_id)
-        if claimed is not None:
-            self._turns.start(session_id, agent, claimed)
-        return claimed is not None
-
-    async def _agent(self, session_id: str, name: str | None, limits: Mapping[str, Any] | None) -> LoadedAgent:
+    async def _agent(self, session_id: str, name: str | None) -> LoadedAgent:
         if name is None:
             record = await self._store.session(session_id)
             if record is None:
                 raise InvalidInput(f"Session {session_id!r} is new: name its agent with agent_id.")
             name = record.agent
-        return self._agents.load(name, limits or {})
+        return self._agents.load(name)
 
 
 def _opened(project: str | Path) -> tuple[Path, AgentFiles]:
@@ -386,10 +385,6 @@ def _opened(project: str | Path) -> tuple[Path, AgentFiles]:
     if not root.is_dir():
         raise InvalidConfig(f"There is no project folder {str(project)!r}.", detail={"project": str(project)})
     return root, AgentFiles(root, report=keeps_last_good)
-
-
-def session_not_found(session_id: str) -> SessionNotFound:
-    return SessionNotFound(f"There is no session {session_id!r}.", detail={"session_id": session_id})
 
 
 def _check_session_id(session_id: object) -> None:

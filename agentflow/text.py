@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from typing import Any
@@ -100,3 +101,8 @@ def _depth(text: str) -> int:
         elif sign in "]}":
             depth -= 1
     return deepest
+
+
+def digest(text: str) -> str:
+    """The hash under which a text is stored once (R3)."""
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

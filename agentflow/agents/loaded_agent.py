@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +17,7 @@ from agentflow.config.material import NO_MATERIAL, Material
 from agentflow.config.prompt import system_prompt
 from agentflow.context.strategies import Context, Strategy
 from agentflow.models.protocol import Model
-from agentflow.text import compact_json
+from agentflow.text import compact_json, digest
 from agentflow.tools.hook_calls import Hook
 from agentflow.tools.tool import CLIENT, WORKER, Tool, tool_schemas
 
@@ -73,6 +72,10 @@ class LoadedAgent:
         """The model of a step's first call, null when something comes before it: no claim records it then (T11)."""
         comes_first = self.planner is None and "step_start" not in self.hooks and self.worker is None
         return self.model.name if comes_first else None
+
+    def with_limits(self, limits: Mapping[str, Any]) -> LoadedAgent:
+        """The same agent for a turn whose request set limits (C8). Raises `InvalidInput`."""
+        return replace(self, config=self.config.with_limits(limits)) if limits else self
 
     def changed(self, changes: Mapping[str, Any]) -> LoadedAgent:
         """The same agent with some of its configuration changed by its worker (C31). Raises `InvalidInput`."""
@@ -156,8 +159,3 @@ def prompt_of(config: AgentConfig, material: Material) -> RenderPrompt:
 def summary_interface(llm: str | None, model: str | None) -> str:
     """The name in `models` of a strategy's model: an interface, or one with another model string."""
     return (llm or MAIN) if model is None else f"{llm or MAIN} as {model}"
-
-
-def digest(text: str) -> str:
-    """The hash under which a text is stored once (R3)."""
-    return hashlib.sha256(text.encode()).hexdigest()[:32]

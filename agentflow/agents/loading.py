@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -57,11 +56,11 @@ class Agents:
         self._models: dict[tuple[str, Path], Model] = {}
         self._loaded: dict[Path, tuple[object, LoadedAgent]] = {}  # with the version of the files it was made of
 
-    def load(self, reference: str, limits: Mapping[str, Any]) -> LoadedAgent:
-        """The agent of a name or path as its files are now, its settings changed by `limits` for one turn.
+    def load(self, reference: str) -> LoadedAgent:
+        """The agent of a name or path as its files are now.
 
         Files that have become unusable are reported, and the last agent that could be made of them is given (A7).
-        Raises `AgentNotFound`, `InvalidConfig`, and `InvalidInput` for limits that cannot be.
+        Raises `AgentNotFound`, `InvalidConfig`.
         """
         with self._lock:  # the store's thread loads for turns that waited
             config = self._read(reference)
@@ -72,7 +71,7 @@ class Agents:
                     raise
                 keeps_last_good(error)
                 _, loaded = self._loaded[config.path]
-        return replace(loaded, config=loaded.config.with_settings(limits)) if limits else loaded
+        return loaded
 
     def _current(self, config: AgentConfig) -> LoadedAgent:
         """The agent as it was made, or made again because a file changed."""
@@ -89,7 +88,7 @@ class Agents:
         found: dict[str, frozenset[str]] = {}
         waiting = [reference]
         while waiting:
-            agent = self.load(waiting.pop(), {})
+            agent = self.load(waiting.pop())
             if agent.config.name not in found:
                 found[agent.config.name] = agent.worker_tools
                 waiting += agent.sub_agents.values()

@@ -14,7 +14,7 @@ from pydantic import ConfigDict, PrivateAttr, ValidationError
 
 from agentflow.config.document import yamlfile
 from agentflow.config.document.document import Document
-from agentflow.config.document.problems import MASK, Problem, invalid, is_secret
+from agentflow.config.document.problems import MASK, Problem, did_you_mean, invalid, is_secret
 from agentflow.config.interfaces import moved, resolved
 from agentflow.config.keys.agent import AgentKeys, InputSpec, Interface, Settings, ToolEntry
 from agentflow.config.keys.base import Complaint, plain
@@ -25,6 +25,13 @@ from agentflow.errors import InvalidConfig, InvalidInput
 __all__ = ["AgentConfig", "InputSpec", "Interface", "Settings", "ToolEntry", "load_agent"]
 
 CHANGEABLE = ("prompt", "response_guidelines", "constraints", "settings")  # by a worker, within a session (C31)
+LIMITS = (
+    "max_iterations", "max_tool_calls", "max_parallel_tools", "max_tool_calls_per_reply",
+    "max_consecutive_tool_errors", "max_repeated_calls", "max_continuations", "max_subagent_depth",
+    "turn_timeout_secs", "llm_timeout_secs", "llm_retries", "max_input_tokens", "max_output_tokens", "max_cost",
+    "on_limit", "ask_user_expiry_secs",
+)  # fmt: skip
+"""The settings that a request may change for its turn (C8); the others are read when the agent is made ready."""
 NO_INTERFACES: Mapping[str, Interface] = MappingProxyType({})
 
 
@@ -73,6 +80,17 @@ class AgentConfig(AgentKeys):
         """`path:line:col` of the value at a path, as `position("tools", 2)`."""
         problem = self.problem(path, "")
         return f"{problem.file}:{problem.line}:{problem.column}"
+
+    def with_limits(self, limits: Mapping[str, Any]) -> Self:
+        """The configuration of one turn, with the limits its request set (C8). Raises `InvalidInput`."""
+        for name in limits:
+            if name not in LIMITS:
+                raise InvalidInput(
+                    f"limits.{name}: is not a limit of a turn{did_you_mean(name, LIMITS)}; they are "
+                    f"{', '.join(LIMITS)}.",
+                    detail={"field": f"limits.{name}"},
+                )
+        return self.with_settings(limits)
 
     def with_settings(self, changes: Mapping[str, Any]) -> Self:
         """The configuration with some settings changed for one turn. Raises `InvalidInput`."""

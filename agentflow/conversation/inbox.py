@@ -9,16 +9,20 @@ ask_user.answer  a pending question, answered by the id of its call
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Any, ClassVar, Literal
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from typing import Any, ClassVar, Literal, TypeVar
 
 from agentflow.conversation import wire
 from agentflow.conversation.pauses.answers import Answers, Value
 from agentflow.errors import InvalidInput
 from agentflow.message import Message
 
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
 Queue = bool | Literal["merge"]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +35,73 @@ class Client:
 
     def as_dict(self) -> dict[str, Any]:
         """`{state?, context?, forwarded_props?}`, absent fields left out."""
-        return _said(self)
+        said = {"state": self.state, "context": self.context or None, "forwarded_props": self.forwarded_props}
+        return {name: value for name, value in said.items() if value is not None}
+
+    def then(self, later: Client) -> Client:
+        """Of two requests of one turn: the later state and props win, the contexts follow each other (C22)."""
+        return Client(
+            _last((self.state, later.state)),
+            [*self.context, *later.context],
+            _last((self.forwarded_props, later.forwarded_props)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ClientTool:
+    """A tool that the client performs, declared by a request: `parameters` is a JSON Schema (C37)."""
+
+    name: str
+    description: str = ""
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"name": self.name, "description": self.description, "parameters": self.parameters}
+
+
+@dataclass(frozen=True, slots=True)
+class TurnOptions:
+    """What a request says beside its messages: it holds for the request's turn alone, over pauses (C8).
+
+    Several requests may make one turn: those that were merged while they waited (C22), and those that answer its
+    questions. `inputs` are for what the agent declares, `limits` override its settings, `tools` are performed by the
+    client; `stream` null leaves the choice to whoever runs the turn.
+    """
+
+    inputs: dict[str, Any] = field(default_factory=dict)
+    limits: dict[str, Any] = field(default_factory=dict)
+    tools: tuple[ClientTool, ...] = ()
+    client: Client = field(default_factory=Client)
+    stream: bool | None = None
+
+    def then(self, later: TurnOptions) -> TurnOptions:
+        """Of two requests that were merged into one turn (C22)."""
+        return TurnOptions(
+            self.inputs | later.inputs,
+            self.limits | later.limits,
+            tuple(({tool.name: tool for tool in self.tools} | {tool.name: tool for tool in later.tools}).values()),
+            self.client.then(later.client),
+            _last((self.stream, later.stream)),
+        )
+
+    def resumed_with(self, answer: TurnOptions) -> TurnOptions:
+        """Of a turn that goes on with an answer: what the answer says anew holds from there on.
+
+        A client that resumes repeats its context and its tools, so they take the place of the former ones.
+        """
+        client = Client(
+            _last((self.client.state, answer.client.state)),
+            answer.client.context or self.client.context,
+            _last((self.client.forwarded_props, answer.client.forwarded_props)),
+        )
+        return replace(self.then(answer), client=client, tools=answer.tools or self.tools)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Input:
     """What every input may carry (C8).
 
-    `turn_id` is the idempotency key. `stream` null leaves the choice to whoever runs the turn. `inputs` are values
-    for the agent's declared inputs, for this request.
+    `turn_id` is the idempotency key; what the others say is in `TurnOptions`.
     """
 
     type: ClassVar[str]
@@ -49,6 +111,12 @@ class Input:
     stream: bool | None = None
     client: Client = field(default_factory=Client)
     inputs: dict[str, Any] = field(default_factory=dict)
+    limits: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def options(self) -> TurnOptions:
+        """What holds for the turn of this request."""
+        return TurnOptions(self.inputs, self.limits, getattr(self, "tools", ()), self.client, self.stream)
 
     def as_dict(self) -> dict[str, Any]:
         """The wire shape; fields that say nothing are left out. `parse_input` reads it back to an equal input."""
@@ -64,6 +132,7 @@ class ClientMessage(Input):
     message: Message
     interrupt: bool = False
     queue: Queue = False
+    tools: tuple[ClientTool, ...] = ()
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -72,23 +141,27 @@ class ClientMessage(Input):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientAppend(Input):
-    """Messages of any role, appended at the head, never branching (C7)."""
+    """Messages of any role, appended at the head, never branching (C7); with `record_only` no turn runs (C8)."""
 
     type: ClassVar[str] = "client.append"
 
     messages: tuple[Message, ...]
     interrupt: bool = False
     queue: Queue = False
+    tools: tuple[ClientTool, ...] = ()
+    record_only: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientMessages(Input):
-    """The client's full view of the conversation (C9)."""
+    """The client's full view of the conversation (C9); with `record_only` no turn runs (C8)."""
 
     type: ClassVar[str] = "client.messages"
 
     messages: tuple[Message, ...]
     interrupt: bool = False
+    tools: tuple[ClientTool, ...] = ()
+    record_only: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +202,8 @@ def parse_input(raw: Mapping[str, Any] | Input) -> Input:
     given = {name: _READERS[name](raw.get(name), name) for name in known}
     if kind is ClientMessage and (role := given["message"].role) != "user":
         wire.refuse("message.role", f"must be user, not {role}; client.append takes other roles.")
+    if given.get("record_only"):
+        _refuse_with_record_only(given)
     return kind(**given)
 
 
@@ -144,15 +219,28 @@ def refuse_blank(given: Input, news: Collection[str] | None = None) -> None:
             wire.refuse(f"{name}.content", "a user message needs text or parts.")
 
 
+def _refuse_with_record_only(given: Mapping[str, Any]) -> None:
+    """What only a turn can hold says nothing where no turn runs (C8)."""
+    for name in ("queue", "interrupt", "inputs", "limits", "tools", "stream"):
+        if given.get(name):
+            wire.refuse(name, "says how a turn runs, and record_only runs none.")
+
+
 def _kind(name: Any) -> type[Input]:
     if not isinstance(name, str) or name not in KINDS:
         wire.refuse("type", f"must be one of {', '.join(KINDS)}, not {wire.shown(name)}.")
     return KINDS[name]
 
 
-def _said(given: Client | Input) -> dict[str, Any]:
+def _said(given: Input) -> dict[str, Any]:
     """The fields that differ from their default."""
     return {part.name: _wire(value) for part in fields(given) if (value := getattr(given, part.name)) != _default(part)}
+
+
+def _last(values: Iterable[T | None]) -> T | None:
+    """The last value that says something."""
+    said = [value for value in values if value is not None]
+    return said[-1] if said else None
 
 
 def _default(part: Field[Any]) -> Any:
@@ -164,7 +252,7 @@ def _wire(value: Any) -> Any:
         return {name: item for name, item in value.as_dict().items() if (name, item) != ("id", "")}
     if isinstance(value, tuple):
         return [_wire(item) for item in value]
-    return value.as_dict() if isinstance(value, Client) else value
+    return value.as_dict() if isinstance(value, Client | ClientTool) else value
 
 
 def _messages(value: Any, name: str) -> tuple[Message, ...]:
@@ -205,8 +293,36 @@ def _client(value: Any, name: str) -> Client:
     return Client(given.get("state"), context or [], given.get("forwarded_props"))
 
 
-def _inputs(value: Any, name: str) -> dict[str, Any]:
+def _object(value: Any, name: str) -> dict[str, Any]:
     return {} if value is None else wire.json_object(value, name, 2)
+
+
+def _tools(value: Any, name: str) -> tuple[ClientTool, ...]:
+    """Shapes only: whether the agent can have them is told where the agent is known (C37)."""
+    if value is None:
+        return ()
+    if not isinstance(value, list | tuple):
+        wire.refuse(name, f"must be a list of tools, not {wire.kind_of(value)}.")
+    tools = tuple(_tool(item, f"{name}[{index}]") for index, item in enumerate(value))
+    names = [tool.name for tool in tools]
+    for index, each in enumerate(names):
+        if each in names[:index]:
+            wire.refuse(f"{name}[{index}].name", f"there is a tool {each!r} already.")
+    return tools
+
+
+def _tool(value: Any, name: str) -> ClientTool:
+    given = wire.json_object(value.as_dict() if isinstance(value, ClientTool) else value, name, 3)
+    wire.no_unknown(given, [part.name for part in fields(ClientTool)], name)
+    called = wire.required_id(given.get("name"), f"{name}.name")
+    if not _TOOL_NAME.fullmatch(called):
+        wire.refuse(f"{name}.name", "must be 1 to 64 letters, digits, '_' or '-'.")
+    description, parameters = given.get("description"), given.get("parameters")
+    if description is not None and not isinstance(description, str):
+        wire.refuse(f"{name}.description", f"must be a string, not {wire.kind_of(description)}.")
+    if parameters is not None and not isinstance(parameters, dict):
+        wire.refuse(f"{name}.parameters", f"must be a JSON Schema object, not {wire.kind_of(parameters)}.")
+    return ClientTool(called, description or "", parameters or {})
 
 
 def _answers(value: Any, name: str) -> Answers:
@@ -236,7 +352,10 @@ _READERS: dict[str, Callable[[Any, str], Any]] = {
     "interrupt": _flag,
     "queue": _queue,
     "client": _client,
-    "inputs": _inputs,
+    "inputs": _object,
+    "limits": _object,
+    "tools": _tools,
+    "record_only": _flag,
     "message": _message,
     "messages": _messages,
     "message_id": wire.required_id,

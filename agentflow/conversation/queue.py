@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeVar
+from functools import reduce
+from typing import NamedTuple
 
 from agentflow.clock import NewId
-from agentflow.conversation.inbox import Client, ClientAppend, ClientMessage, ClientMessages
+from agentflow.conversation.inbox import ClientAppend, ClientMessage, ClientMessages, TurnOptions
 from agentflow.message import Message
 
 Deliverable = ClientMessage | ClientAppend | ClientMessages
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +64,18 @@ def repeated(entries: Sequence[Entry], submit: Deliverable) -> Entry | None:
 
 
 def delivered(entry: Entry) -> Deliverable:
-    """The entry as one input: its messages in arrival order, an id that was sent again only once (C22).
-
-    The later of two `client.state` wins, so do later props, agent inputs and stream; client contexts concatenate.
-    """
+    """The entry as one input: its messages in arrival order, an id that was sent again only once (C22)."""
     if len(entry.inputs) == 1:
         return replace(entry.inputs[0], turn_id=entry.turn_id)
-    inputs: dict[str, object] = {}
-    for waiting in entry.inputs:
-        inputs.update(waiting.inputs)
+    options = reduce(TurnOptions.then, (waiting.options for waiting in entry.inputs))
     return ClientAppend(
-        agent_id=_last(waiting.agent_id for waiting in entry.inputs),
+        agent_id=next((waiting.agent_id for waiting in reversed(entry.inputs) if waiting.agent_id is not None), None),
         turn_id=entry.turn_id,
-        stream=_last(waiting.stream for waiting in entry.inputs),
-        client=_clients([waiting.client for waiting in entry.inputs]),
-        inputs=inputs,
+        stream=options.stream,
+        client=options.client,
+        inputs=options.inputs,
+        limits=options.limits,
+        tools=options.tools,
         messages=_messages(entry.inputs),
         queue="merge",
     )
@@ -92,16 +89,3 @@ def _messages(inputs: Sequence[Deliverable]) -> tuple[Message, ...]:
         earlier.update(message.id for message in news if message.id)
         waiting += news
     return tuple(waiting)
-
-
-def _clients(clients: Sequence[Client]) -> Client:
-    return Client(
-        _last(client.state for client in clients),
-        [item for client in clients for item in client.context],
-        _last(client.forwarded_props for client in clients),
-    )
-
-
-def _last(values: Iterable[T | None]) -> T | None:
-    """The last value that says something."""
-    return next((value for value in reversed(list(values)) if value is not None), None)

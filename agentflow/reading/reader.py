@@ -15,7 +15,7 @@ from agentflow.message import TurnState, Usage
 from agentflow.reading.trace import turn_trace
 from agentflow.result import TurnResult
 from agentflow.store.protocol import Store
-from agentflow.store.records import PendingPause, SessionRecord, StepRecord
+from agentflow.store.records import PendingPause, SessionRecord, StepRecord, TurnRef
 
 POLL_SECS = 0.25
 _PAGE = 500
@@ -107,7 +107,7 @@ class SessionReader:
     async def result(self, session_id: str, turn_id: str) -> TurnResult | None:
         """What the turn came to, null while somebody runs it. Raises `SessionNotFound`, `TurnNotFound`."""
         record = await self.record(session_id)
-        step = await self._step_of(record, turn_id)
+        step = await self._step_of(record, await self._turn(record, turn_id))
         if step is None:
             return None
         if step.turn_state in _ENDED:
@@ -163,12 +163,13 @@ class SessionReader:
     async def _end(self, record: SessionRecord, after_seq: int, turn_id: str | None, *, follow: bool) -> _End:
         if turn_id is None:
             return _End(None, None if follow else record.seq, live=follow)
-        step = await self._step_of(record, turn_id)
+        ref = await self._turn(record, turn_id)
+        step = await self._step_of(record, ref)
         if step is not None and step.turn_state not in _ENDED and _is_dead(record, step):
-            return _End(turn_id, None, live=False, died=True)
+            return _End(ref.id, None, live=False, died=True)
         if step is None or step.turn_state not in _ENDED:
-            return _End(turn_id, record.seq + 1, live=True)
-        return _End(turn_id, step.done_seq, live=False)
+            return _End(ref.id, record.seq + 1, live=True)
+        return _End(ref.id, step.done_seq, live=False)
 
     async def _stands_still(self, begun: SessionRecord, seq: int, end: _End) -> bool:
         """The log is read to its end: will anything more come that this reader waits for?
@@ -182,21 +183,27 @@ class SessionReader:
             raise SessionNotFound(f"Session {begun.id!r} was erased.", detail={"session_id": begun.id})
         if end.turn_id is None:
             return False
-        waits = end.turn_id is not None and await self._store.waits(record.key, end.turn_id)
+        ref = await self._store.turn(record.key, end.turn_id)
+        waits = ref is not None and ref.number is None
         return not waits and not is_running(record) and record.seq <= seq
 
-    async def _step_of(self, record: SessionRecord, turn_id: str) -> StepRecord | None:
-        """The turn's last step, null while it waits in the queue. Raises `TurnNotFound` for one that is neither."""
-        step = await self._store.step(record.key, turn_id)
-        if step is None and not await self._store.waits(record.key, turn_id):
-            step = await self._store.step(record.key, turn_id)  # it may have begun between the two
-            if step is not None:
-                return step
+    async def turn_id(self, session_id: str, name: str) -> str:
+        """The turn's own id, whichever of its names is given. Raises `SessionNotFound`, `TurnNotFound`."""
+        return (await self._turn(await self.record(session_id), name)).id
+
+    async def _turn(self, record: SessionRecord, name: str) -> TurnRef:
+        """The turn that the name means, be it waiting. Raises `TurnNotFound`, also for a request that ran none."""
+        ref = await self._store.turn(record.key, name)
+        if ref is None or not ref.id:
             raise TurnNotFound(
-                f"Session {record.id!r} has no turn {turn_id!r}; `agentflow sessions show --json` lists its steps.",
-                detail={"session_id": record.id, "turn_id": turn_id},
+                f"Session {record.id!r} has no turn {name!r}; `agentflow sessions show --json` lists its steps.",
+                detail={"session_id": record.id, "turn_id": name},
             )
-        return step
+        return ref
+
+    async def _step_of(self, record: SessionRecord, ref: TurnRef) -> StepRecord | None:
+        """The turn's last step, null while it waits in the queue."""
+        return None if ref.number is None else await self._store.step(record.key, ref.id)
 
 
 class _End:

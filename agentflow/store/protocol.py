@@ -7,7 +7,7 @@ with `StaleOwner` and writes nothing (C35).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from agentflow.clock import Instant
@@ -22,6 +22,8 @@ from agentflow.store.records import (
     PathEntry,
     Planned,
     Queued,
+    Recorded,
+    Refused,
     Replayed,
     RunRecord,
     SessionRecord,
@@ -30,6 +32,7 @@ from agentflow.store.records import (
     Stopped,
     TodoRecord,
     Tree,
+    TurnRef,
     TurnRows,
     Versions,
 )
@@ -43,7 +46,7 @@ class Store(Protocol):
     commit is answered, what it wrote survives the process.
     """
 
-    async def claim(self, request: Claim) -> Claimed | Replayed | Queued: ...
+    async def claim(self, request: Claim) -> Claimed | Replayed | Queued | Recorded | Refused: ...
 
     async def stop(self, request: Stop) -> Stopped: ...
 
@@ -52,8 +55,8 @@ class Store(Protocol):
     async def left_queues(self) -> list[tuple[str, str]]:
         """`(session id, agent)` of the sessions in which turns wait (C21)."""
 
-    async def take_up(self, session_id: str, owning: Owning, turn_id: str | None = None) -> Claimed | None:
-        """Start the first turn that waits, or only this one, when nothing runs and no question is open (C21)."""
+    async def take_up(self, session_id: str, owning: Owning, turn_ids: Collection[str] | None = None) -> Claimed | None:
+        """Start the first turn that waits, or only one of these, when nothing runs and no question is open (C21)."""
 
     async def settle(self, request: Settle) -> Settled: ...
 
@@ -100,8 +103,8 @@ class Store(Protocol):
     async def call_ids(self, key: int, execution: int) -> list[str]:
         """The ids of the tool calls this execution has made, those that are not on its path any more included."""
 
-    async def step(self, key: int, turn_id: str) -> StepRecord | None:
-        """The turn's last step."""
+    async def step(self, key: int, name: str) -> StepRecord | None:
+        """The last step of the turn that this id names."""
 
     async def steps(self, key: int) -> list[StepRecord]: ...
 
@@ -111,8 +114,8 @@ class Store(Protocol):
     async def run_path(self, key: int, execution: int) -> list[PathEntry]:
         """What a sub-agent's run has recorded, root first."""
 
-    async def waits(self, key: int, turn_id: str) -> bool:
-        """Whether the turn is in the queue."""
+    async def turn(self, key: int, name: str) -> TurnRef | None:
+        """The turn that this id names, be it its own or another name of it (C19)."""
 
     async def planned(self, key: int, turn: int, execution: int) -> Planned:
         """What a step that resumes the turn has to know of the steps before (T32, T33)."""

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from agentflow.clock import Instant
+from agentflow.conversation.inbox import TurnOptions
 from agentflow.conversation.pauses.awaited import Awaited
 from agentflow.conversation.tree import Place
+from agentflow.errors import AgentflowError
 from agentflow.events import LogEntry
 from agentflow.message import Message, Usage
 
@@ -20,7 +22,7 @@ STATE, AGENT = "state", "agent"
 class Claimed:
     """A turn is running and ours. `head` is where the path ends now, `previous_head` where it ended before.
 
-    `inputs` and `client` are the request's (C8), `messages` what was recorded of it, with ids. `usage` is what the
+    `options` are the request's (C8), `messages` what was recorded of it, with ids. `usage` is what the
     turn has spent in earlier steps, when `resumed` by the answer to a question, which execution number `asking` had
     asked; `worked` is how long those steps took. `forks`: something follows the head on its branch already, so the
     next message opens a branch. `answer` is there when the path ends in it already (C13). `delivered` is a view with
@@ -41,8 +43,7 @@ class Claimed:
     head_id: str | None
     branches: int
     executions: int
-    inputs: Mapping[str, Any]
-    client: Mapping[str, Any]
+    options: TurnOptions
     messages: tuple[Message, ...]
     call_id: str | None
     seq: int
@@ -58,6 +59,28 @@ class Claimed:
     usage: Usage = field(default_factory=Usage)
     previous_ended_at: Instant | None = None
 
+    @property
+    def inputs(self) -> Mapping[str, Any]:
+        return self.options.inputs
+
+    @property
+    def client(self) -> Mapping[str, Any]:
+        return self.options.client.as_dict()
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRef:
+    """The turn that a name means (C19): its id, empty for a request that ran no turn.
+
+    `number` is null while it waits in the queue. The request of that name opened `step`, after event `after_seq`;
+    both are null where the name is of no particular request of the turn.
+    """
+
+    id: str
+    number: int | None = None
+    step: int | None = None
+    after_seq: int | None = None
+
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
@@ -65,6 +88,24 @@ class Replayed:
 
     turn_id: str
     after_seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """Messages were recorded and no turn runs (C8)."""
+
+    after_seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The request is refused for what its transaction found and has written: the question had expired (C29).
+
+    `started` is the queued turn that began, since a pause has ended.
+    """
+
+    error: AgentflowError
+    started: Claimed | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +126,14 @@ class Queued:
 class Stopped:
     """`requested`: a live turn was asked; `ended`: a dead or paused turn was closed here; else there was nothing.
 
-    `drained` are the turn ids taken out of the queue.
+    `drained` are the turn ids taken out of the queue, `started` is the queued turn that began, since a turn ended.
     """
 
     turn_id: str | None
     requested: bool = False
     ended: bool = False
     drained: tuple[str, ...] = ()
+    started: Claimed | None = None
 
 
 class Closed(NamedTuple):
@@ -120,11 +162,18 @@ class Appended:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """Where the head stands; `moved` is false when it stood there already. `after_seq` is what the log had before."""
+    """Where the head stands; `moved` is false when it stood there already. `after_seq` is what the log had before.
+
+    `started` is the queued turn that began, since a pause was left. `replayed`: the same request was made before, for
+    `turn_id` when that was one of a turn (C19).
+    """
 
     head_id: str
     moved: bool
     after_seq: int
+    started: Claimed | None = None
+    replayed: bool = False
+    turn_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,13 +22,14 @@ Alive = Callable[[str, Instant, str], bool]
 class Owning:
     """Who claims, and what a turn that starts by it runs with.
 
-    `config` is `(hash, JSON text)` of the configuration in force (A7). `call_model` is the model of the first call,
+    `config(limits)` is `(hash, JSON text)` of the configuration in force for a turn with these limits of its own, which
+    it refuses when they cannot be (A7, C8). `call_model` is the model of the first call,
     recorded as requested in the same commit (T11), or null when something comes before it. `check_inputs` validates
     the agent inputs of a request that starts or queues a turn; `planning`: the agent keeps todos (T32).
     """
 
     agent: str
-    config: tuple[str, str]
+    config: Callable[[Mapping[str, Any]], tuple[str, str]]
     call_model: str | None
     owner: str
     lease_until: Instant
@@ -37,6 +38,13 @@ class Owning:
     new_id: NewId
     check_inputs: Callable[[Mapping[str, Any]], dict[str, Any]]
     planning: bool = False
+
+
+Wake = Callable[[str], Owning | None]
+"""`agent -> Owning`: what the first waiting turn of a session of this agent runs with; null when it cannot run here.
+
+It is asked on the store's thread, and only when a turn waits.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +66,8 @@ class Claim:
 class Stop:
     """End a session's turn from outside: the running one, or the one that is paused on the active path (T23, T25).
 
-    With `turn_id` only that turn; `drain` empties the queue too (C24).
+    With `turn_id` only that turn; `drain` empties the queue too. What is ended here starts the next one by `wake`,
+    null where that is left to others (C24).
     """
 
     session_id: str
@@ -67,17 +76,23 @@ class Stop:
     at: Instant
     alive: Alive
     new_id: NewId
+    wake: Wake | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class MoveHead:
-    """Move a session's head to a message, which may be named by an alias (C2)."""
+    """Move a session's head to a message, which may be named by an alias (C2).
+
+    `turn_id` is the request's idempotency key (C19), `wake` as in `Stop`: the move may have left a pause.
+    """
 
     session_id: str
     message_id: str
     at: Instant
     alive: Alive
     new_id: NewId
+    turn_id: str | None = None
+    wake: Wake | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,6 +186,14 @@ class EndTurn(NamedTuple):
     from_state: str
 
 
+class ResumeTurn(NamedTuple):
+    """What a turn's requests say, since one of them answered it (C8)."""
+
+    request: str | None
+    tools_hash: str | None
+    number: int
+
+
 class PlanTurn(NamedTuple):
     """What the turn's planner wrote (T33)."""
 
@@ -290,34 +298,11 @@ class MoveQuestion(NamedTuple):
 
 
 Row = (
-    InsertTurn
-    | InsertStep
-    | InsertExecution
-    | InsertBranch
-    | InsertMessage
-    | InsertLlmCall
-    | InsertToolCall
-    | InsertQuestion
-    | InsertTodoList
-    | InsertStateVersion
-    | InsertAlias
-    | InsertQueueEntry
-    | InsertBlob
-    | InsertHookRun
-    | MoveTurn
-    | EndTurn
-    | PlanTurn
-    | EndStep
-    | MoveExecution
-    | EndLlmCall
-    | MoveLlmCall
-    | CheckpointLlmCall
-    | StartToolCall
-    | EndToolCall
-    | VoidToolCall
-    | KeepReply
-    | MoveQuestion
-)
+    InsertTurn | InsertStep | InsertExecution | InsertBranch | InsertMessage | InsertLlmCall | InsertToolCall
+    | InsertQuestion | InsertTodoList | InsertStateVersion | InsertAlias | InsertQueueEntry | InsertBlob
+    | InsertHookRun | MoveTurn | EndTurn | ResumeTurn | PlanTurn | EndStep | MoveExecution | EndLlmCall
+    | MoveLlmCall | CheckpointLlmCall | StartToolCall | EndToolCall | VoidToolCall | KeepReply | MoveQuestion
+)  # fmt: skip
 
 INSERTS: dict[type[Any], str] = {
     InsertTurn: "turn",
@@ -341,6 +326,7 @@ KEPT_WHEN_PRESENT = frozenset({InsertBlob})
 UPDATES: dict[type[Any], tuple[str, tuple[str, ...]]] = {
     MoveTurn: ("turn", ("number", "from_state")),
     EndTurn: ("turn", ("number", "from_state")),
+    ResumeTurn: ("turn", ("number",)),
     PlanTurn: ("turn", ("number",)),
     EndStep: ("step", ("number",)),
     MoveExecution: ("execution", ("number",)),

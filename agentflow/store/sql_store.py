@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from agentflow.clock import Instant
 from agentflow.context.tokens import Report
@@ -13,7 +13,7 @@ from agentflow.store.jobs.claim import claim, take_up
 from agentflow.store.jobs.merge_view import merge_view
 from agentflow.store.jobs.move_head import move_head
 from agentflow.store.jobs.stop import stop
-from agentflow.store.reads import calls, events, messages, plans, sessions
+from agentflow.store.reads import calls, events, messages, plans, sessions, turns
 from agentflow.store.reads.turn_rows import turn_rows
 from agentflow.store.reads.versions import versions_at
 from agentflow.store.records import (
@@ -24,6 +24,8 @@ from agentflow.store.records import (
     PathEntry,
     Planned,
     Queued,
+    Recorded,
+    Refused,
     Replayed,
     RunRecord,
     SessionRecord,
@@ -32,6 +34,7 @@ from agentflow.store.records import (
     Stopped,
     TodoRecord,
     Tree,
+    TurnRef,
     TurnRows,
     Versions,
 )
@@ -63,7 +66,7 @@ class SqlStore:
         """
         return cls(open_database(url, read_only=read_only), on_commit)
 
-    async def claim(self, request: Claim) -> Claimed | Replayed | Queued:
+    async def claim(self, request: Claim) -> Claimed | Replayed | Queued | Recorded | Refused:
         return await self._writer.run(lambda tx: claim(tx, request), request.session_id)
 
     async def stop(self, request: Stop) -> Stopped:
@@ -75,8 +78,8 @@ class SqlStore:
     async def left_queues(self) -> list[tuple[str, str]]:
         return await self._reader.run(sessions.left_queues)
 
-    async def take_up(self, session_id: str, owning: Owning, turn_id: str | None = None) -> Claimed | None:
-        return await self._writer.run(lambda tx: take_up(tx, session_id, owning, turn_id), session_id)
+    async def take_up(self, session_id: str, owning: Owning, turn_ids: Collection[str] | None = None) -> Claimed | None:
+        return await self._writer.run(lambda tx: take_up(tx, session_id, owning, turn_ids), session_id)
 
     async def settle(self, request: Settle) -> Settled:
         return await self._writer.run(lambda tx: settle.settle(tx, request), request.session_id)
@@ -127,8 +130,8 @@ class SqlStore:
     async def call_ids(self, key: int, execution: int) -> list[str]:
         return await self._reader.run(lambda tx: calls.call_ids(tx, key, execution))
 
-    async def step(self, key: int, turn_id: str) -> StepRecord | None:
-        return await self._reader.run(lambda tx: sessions.step(tx, key, turn_id))
+    async def step(self, key: int, name: str) -> StepRecord | None:
+        return await self._reader.run(lambda tx: sessions.step(tx, key, name))
 
     async def runs(self, key: int, turn: int) -> list[RunRecord]:
         return await self._reader.run(lambda tx: sessions.runs(tx, key, turn))
@@ -136,8 +139,8 @@ class SqlStore:
     async def run_path(self, key: int, execution: int) -> list[PathEntry]:
         return await self._reader.run(lambda tx: messages.run_path(tx, key, execution))
 
-    async def waits(self, key: int, turn_id: str) -> bool:
-        return await self._reader.run(lambda tx: sessions.waits(tx, key, turn_id))
+    async def turn(self, key: int, name: str) -> TurnRef | None:
+        return await self._reader.run(lambda tx: turns.resolve(tx, key, name))
 
     async def steps(self, key: int) -> list[StepRecord]:
         return await self._reader.run(lambda tx: sessions.steps(tx, key))

@@ -44,6 +44,9 @@ async def a_turn(book: Book) -> Turn:
     return turn
 
 
+NO_TABLE = ("SCAN line", "SCAN given", "SCAN CONSTANT ROW")  # what a statement makes itself
+
+
 def test_a_turn_runs_as_many_statements_at_turn_200_as_at_turn_10(tmp_path: Path, statements: list[str]) -> None:
     book = Book(f"sqlite:///{tmp_path / 'x.db'}")
 
@@ -97,6 +100,6 @@ def test_the_path_and_the_log_are_read_through_indexes(tmp_path: Path, statement
         assert len(asked) >= 8
         for text in asked:
             plan = await book.writer.run(lambda tx, text=text: tx.all(f"EXPLAIN QUERY PLAN {text}"))
-            assert [step for *_, step in plan if step.startswith("SCAN") and step != "SCAN line"] == [], text
+            assert [step for *_, step in plan if step.startswith("SCAN") and step not in NO_TABLE] == [], text
 
     book.run(test)

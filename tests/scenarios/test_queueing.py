@@ -160,6 +160,7 @@ def test_a_closing_runtime_leaves_the_queue_intact(agentflow: Kit) -> None:
     agentflow.restart()
     assert agentflow.status()["queued"] == 1
     echo(agentflow)
+    assert [ended.answer for ended in agentflow.run(agentflow.runtime.run_queue("s-1"))] == ["to A"]
     assert agentflow.result(waiting.turn_id).answer == "to A"
 
 

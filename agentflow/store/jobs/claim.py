@@ -7,12 +7,14 @@ a turn, answers the question the path waits for, or waits in the queue behind wh
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
-from agentflow.conversation.inbox import AskUserAnswer, ClientMessage
+from agentflow.conversation.inbox import AskUserAnswer, ClientAppend, ClientMessage, ClientMessages, Input
 from agentflow.errors import SessionAgentMismatch
-from agentflow.store.records import Claimed, Queued, Replayed
-from agentflow.store.requests import Claim, Owning
+from agentflow.store.reads.turns import resolve
+from agentflow.store.records import Claimed, Queued, Recorded, Refused, Replayed
+from agentflow.store.requests import Claim, Owning, Wake
 from agentflow.store.session.begin_again import begin_again, unbegun
 from agentflow.store.session.open_step import OpenStep
 from agentflow.store.session.refusals import refuse_busy, refuse_closed
@@ -20,8 +22,14 @@ from agentflow.store.session.session_row import SessionRow
 from agentflow.store.session.waiting import enqueue, is_first, waiting
 from agentflow.store.sql.transaction import Tx
 
+_DELIVERED = (
+    "SELECT turn.id, turn.after_seq FROM message JOIN turn ON turn.session_key = message.session_key "
+    "AND turn.number = message.turn WHERE message.session_key = ? AND message.id = coalesce((SELECT target "
+    "FROM alias WHERE session_key = ? AND kind = 'message' AND alias = ?), ?)"
+)
 
-def claim(tx: Tx, request: Claim) -> Claimed | Replayed | Queued:
+
+def claim(tx: Tx, request: Claim) -> Claimed | Replayed | Queued | Recorded | Refused:
     """Run the claim. Raises what the input is refused with; then nothing is written."""
     owning = request.owning
     session = SessionRow.locked(tx, request.session_id) or SessionRow.made(
@@ -41,7 +49,8 @@ def claim(tx: Tx, request: Claim) -> Claimed | Replayed | Queued:
         if waits:
             return enqueue(tx, session, request)
         refuse_busy(session, request.session_id, running, request.owning.at)
-    if not interrupts and not isinstance(given, AskUserAnswer) and (found := unbegun(tx, session, owning)) is not None:
+    begins = not interrupts and not isinstance(given, AskUserAnswer) and not _records_only(given)
+    if begins and (found := unbegun(tx, session, owning)) is not None:
         queued = enqueue(tx, session, request)
         return replace(queued, started=begin_again(tx, session, owning, found))
     started = OpenStep(tx, session, owning)
@@ -52,28 +61,58 @@ def claim(tx: Tx, request: Claim) -> Claimed | Replayed | Queued:
         started.stop_question()
     elif waits and started.paused_here() is not None:
         return enqueue(tx, session, request)
-    elif session.queued and started.paused_here() is None and not isinstance(given, AskUserAnswer):
+    elif begins and session.queued and started.paused_here() is None:
         queued = enqueue(tx, session, request)
-        return replace(queued, started=start_first(tx, session, owning))
+        started.before.clear()  # `turn.queued` was told after it, so whoever listens reads it from the log
+        return replace(queued, started=started.first_waiting())
+    return _begin(started, request)
+
+
+def _begin(started: OpenStep, request: Claim) -> Claimed | Replayed | Recorded | Refused:
+    """What the input does in a session that nobody has and in which nothing comes before it."""
+    given, session = request.input, started.session
+    if isinstance(given, ClientAppend | ClientMessages) and given.record_only:
+        recorded = started.record_only(given, request.turn_id if request.turn_id_given else None)
+        session.release()
+        session.save(started.tx, request.owning.at)
+        return recorded
+    if isinstance(given, AskUserAnswer) and started.expired is not None:
+        refused = Refused(started.expired, started.first_waiting())
+        if refused.started is None:
+            session.release()
+            session.save(started.tx, request.owning.at)
+        return refused
     return started.begin(given, request.turn_id)
 
 
+def _records_only(given: Input) -> bool:
+    return bool(getattr(given, "record_only", False))
+
+
 def start_first(tx: Tx, session: SessionRow, owning: Owning) -> Claimed | None:
-    """OpenStep the first entry of an idle session's queue, unless the path waits for an answer (C21)."""
+    """Begin the first entry of an idle session's queue, unless the path waits for an answer (C21)."""
     started = OpenStep(tx, session, owning)
     started.stop_as_asked()
     return started.first_waiting()
 
 
-def take_up(tx: Tx, session_id: str, owning: Owning, turn_id: str | None) -> Claimed | None:
-    """OpenStep the first entry of a queue that nobody serves, once the turn of a dead owner is repaired (C21).
+def wake(tx: Tx, session: SessionRow, owning_of: Wake | None) -> Claimed | None:
+    """Begin the first waiting turn because another one, or a pause, has ended here (C24); the row is saved then."""
+    if owning_of is None or not session.queued or session.turn is not None:
+        return None
+    owning = owning_of(session.agent)
+    return None if owning is None else start_first(tx, session, owning)
 
-    With `turn_id` only when that is the first.
+
+def take_up(tx: Tx, session_id: str, owning: Owning, turn_ids: Collection[str] | None) -> Claimed | None:
+    """Begin the first entry of a queue that nobody serves, once the turn of a dead owner is repaired (C21).
+
+    With `turn_ids` only when it is one of them.
     """
     session = SessionRow.locked(tx, session_id)
     if (
         session is None
-        or not is_first(tx, session, turn_id)
+        or not is_first(tx, session, turn_ids)
         or (session.turn is not None and _running(tx, session, owning) is not None)
     ):
         return None
@@ -101,22 +140,17 @@ def _refuse_other_agent(session: SessionRow, request: Claim) -> None:
 
 def _replayed(tx: Tx, session: SessionRow, request: Claim) -> Replayed | Queued | None:
     """The turn that this request already has, by its turn id or by the id of its only message (C19)."""
-    message = request.input.message if isinstance(request.input, ClientMessage) else None
     if request.turn_id_given:
-        found = tx.one(
-            "SELECT turn.id, turn.after_seq FROM turn WHERE session_key = ? AND id = coalesce((SELECT target FROM "
-            "alias WHERE session_key = ? AND kind = 'turn' AND alias = ?), ?)",
-            session.key, session.key, request.turn_id, request.turn_id,
-        )  # fmt: skip
-    elif message is not None and message.id:
-        found = tx.one(
-            "SELECT turn.id, turn.after_seq FROM message JOIN turn ON turn.session_key = message.session_key "
-            "AND turn.number = message.turn WHERE message.session_key = ? AND message.id = coalesce((SELECT target "
-            "FROM alias WHERE session_key = ? AND kind = 'message' AND alias = ?), ?)",
-            session.key, session.key, message.id, message.id,
-        )  # fmt: skip
-    else:
+        ref = resolve(tx, session.key, request.turn_id)
+        if ref is None:
+            return None
+        after_seq = session.seq if ref.after_seq is None else ref.after_seq
+        waits = ref.id and ref.number is None
+        return Queued(ref.id, after_seq, replayed=True) if waits else Replayed(ref.id, after_seq)
+    message = request.input.message if isinstance(request.input, ClientMessage) else None
+    if message is None or not message.id:
         return None
+    found = tx.one(_DELIVERED, session.key, session.key, message.id, message.id)
     if found is not None:
         return Replayed(*found)
     return waiting(tx, session, request) if session.queued else None

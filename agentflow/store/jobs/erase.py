@@ -16,7 +16,7 @@ _COPIES = (  # they keep the turn of their originals (C10)
     "WHERE session_key = ? AND turn = ?)"
 )
 _BLANKED = (
-    "UPDATE turn SET request = NULL, plan = NULL, input = NULL, output = NULL, cache_read = NULL, "
+    "UPDATE turn SET request = NULL, tools_hash = NULL, plan = NULL, input = NULL, output = NULL, cache_read = NULL, "
     "cache_write = NULL, cost = NULL WHERE session_key = ? AND number = ?",
     "UPDATE step SET user_message_id = NULL, answer_id = NULL, answer_chars = NULL, first_token_ms = NULL "
     "WHERE session_key = ? AND turn = ?",
@@ -28,7 +28,8 @@ _UNUSED = (
     "DELETE FROM alias WHERE session_key = ? AND kind = 'message' AND NOT EXISTS (SELECT 1 FROM message "
     "WHERE message.session_key = alias.session_key AND message.id = alias.target)",
     "DELETE FROM blob WHERE session_key = ? "
-    "AND NOT EXISTS (SELECT 1 FROM turn WHERE turn.session_key = blob.session_key AND config_hash = hash) "
+    "AND NOT EXISTS (SELECT 1 FROM turn WHERE turn.session_key = blob.session_key "
+    "AND hash IN (config_hash, tools_hash)) "
     "AND NOT EXISTS (SELECT 1 FROM execution WHERE execution.session_key = blob.session_key AND config_hash = hash) "
     "AND NOT EXISTS (SELECT 1 FROM llm_call WHERE llm_call.session_key = blob.session_key "
     "AND hash IN (prompt_hash, tools_hash))",

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from agentflow import events
 from agentflow.errors import MessageNotFound, SessionNotFound
+from agentflow.store import rows
+from agentflow.store.jobs.claim import wake
 from agentflow.store.reads.known_nodes import KnownRows
+from agentflow.store.reads.turns import resolve
 from agentflow.store.records import Moved
 from agentflow.store.requests import MoveHead
-from agentflow.store.session.close_turn import repair_and_release
+from agentflow.store.session.close_turn import head_id, repair_and_release
 from agentflow.store.session.refusals import refuse_busy
 from agentflow.store.session.session_row import SessionRow
 from agentflow.store.sql.transaction import Tx
 
 
 def move_head(tx: Tx, request: MoveHead) -> Moved:
-    """Move the head exactly to the message.
+    """Move the head exactly to the message; the same request made again moves nothing (C19).
 
-    Nothing is left in flight to be voided (C20): a turn that runs refuses the move, one that died is closed first.
-    Raises `SessionNotFound`, `MessageNotFound`, `TurnAlreadyActive`.
+    Nothing is left in flight to be voided (C20): a turn that runs refuses the move, one that died is closed first. A
+    pause that is left this way lets the queue go on (C24). Raises `SessionNotFound`, `MessageNotFound`,
+    `TurnAlreadyActive`.
     """
     session = SessionRow.locked(tx, request.session_id)
     if session is None:
         raise SessionNotFound(f"There is no session {request.session_id!r}.", detail={"session_id": request.session_id})
+    if request.turn_id is not None and (ref := resolve(tx, session.key, request.turn_id)) is not None:
+        after_seq = session.seq if ref.after_seq is None else ref.after_seq
+        return Moved(head_id(tx, session) or "", False, after_seq, replayed=True, turn_id=ref.id)
     after_seq = session.seq
     if session.turn is not None:
         turn_id = session.turn_id(tx)
@@ -39,6 +46,10 @@ def move_head(tx: Tx, request: MoveHead) -> Moved:
     if moved:
         session.head = node.place
         session.tell(events.plain(events.HEAD_MOVED, {"head_id": node.id}))
+    if request.turn_id is not None:
+        session.rows.append(rows.InsertAlias("turn", request.turn_id, "", None, after_seq))
     session.flush(tx, None, request.at)
-    session.save(tx, request.at)
-    return Moved(node.id, moved, after_seq)
+    started = wake(tx, session, request.wake)
+    if started is None:
+        session.save(tx, request.at)
+    return Moved(node.id, moved, after_seq, started)

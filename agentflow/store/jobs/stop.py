@@ -7,7 +7,9 @@ from dataclasses import replace
 from agentflow.conversation.repair import ABORTED_BY_USER
 from agentflow.errors import SessionNotFound
 from agentflow.message import TurnState
+from agentflow.store.jobs.claim import wake
 from agentflow.store.reads.questions import pending_questions
+from agentflow.store.reads.turns import resolve
 from agentflow.store.records import Stopped
 from agentflow.store.requests import Stop
 from agentflow.store.session.close_turn import close_paused, repair_and_release
@@ -19,18 +21,29 @@ STOPPED = "the user stopped the turn."
 
 
 def stop(tx: Tx, request: Stop) -> Stopped:
-    """Ask a live turn to end, close a dead or paused one; a turn that has ended is left alone (T25)."""
+    """Ask a live turn to end, close a dead or paused one; a turn that has ended is left alone (T25).
+
+    What is closed here starts the next turn of the queue (C24).
+    """
     session = SessionRow.locked(tx, request.session_id)
     if session is None:
         raise SessionNotFound(f"There is no session {request.session_id!r}.", detail={"session_id": request.session_id})
+    request = _named(tx, session, request)
     drained = _take_out(tx, session, request)
     if request.turn_id in drained:
         session.save(tx, request.at)
         return Stopped(request.turn_id, ended=True, drained=drained)
     stopped = _stop_running(tx, session, request) if session.turn is not None else _stop_paused(tx, session, request)
-    if drained or stopped.requested or stopped.ended:
+    started = wake(tx, session, request.wake) if stopped.ended else None
+    if started is None and (drained or stopped.requested or stopped.ended):
         session.save(tx, request.at)
-    return Stopped(stopped.turn_id, stopped.requested, stopped.ended, drained)
+    return replace(stopped, drained=drained, started=started)
+
+
+def _named(tx: Tx, session: SessionRow, request: Stop) -> Stop:
+    """The same request with the turn's own id, whichever name was given for it."""
+    ref = None if request.turn_id is None else resolve(tx, session.key, request.turn_id)
+    return request if ref is None else replace(request, turn_id=ref.id)
 
 
 def _stop_running(tx: Tx, session: SessionRow, request: Stop) -> Stopped:
@@ -59,11 +72,7 @@ def _stop_paused(tx: Tx, session: SessionRow, request: Stop) -> Stopped:
 def _take_out(tx: Tx, session: SessionRow, request: Stop) -> tuple[str, ...]:
     """Waiting turns end aborted without having begun: all of them to drain the queue, or the one that is named."""
     entries = load(tx, session.key) if session.queued else []
-    names = [entry.turn_id for entry in entries]
-    for entry in entries:
-        if request.turn_id in entry.aliases:
-            request = replace(request, turn_id=entry.turn_id)
-    out = tuple(name for name in names if request.drain or name == request.turn_id)
+    out = tuple(entry.turn_id for entry in entries if request.drain or entry.turn_id == request.turn_id)
     for turn_id in out:
         tx.execute("DELETE FROM queue_entry WHERE session_key = ? AND turn_id = ?", session.key, turn_id)
         session.queued -= 1

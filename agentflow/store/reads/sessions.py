@@ -12,6 +12,7 @@ from agentflow.events import DONE
 from agentflow.message import TurnState, Usage
 from agentflow.store.reads.messages import ANSWER, ANSWER_MESSAGE, answer_of
 from agentflow.store.reads.questions import awaited, pauses_by_turn
+from agentflow.store.reads.turns import resolve
 from agentflow.store.records import PendingPause, RunRecord, SessionRecord, StepRecord
 from agentflow.store.sql.transaction import Tx
 
@@ -33,8 +34,6 @@ FROM step JOIN turn ON turn.session_key = step.session_key AND turn.number = ste
 {ANSWER_MESSAGE}
 WHERE step.session_key = ?
 """
-
-_TURN_ID = "coalesce((SELECT target FROM alias WHERE session_key = ? AND kind = 'turn' AND alias = ?), ?)"
 
 
 def session(tx: Tx, session_id: str) -> SessionRecord | None:
@@ -62,9 +61,12 @@ def stops(tx: Tx, keys: Sequence[int]) -> list[tuple[int, str]]:
     return [(key, turn_id) for key, turn_id in asked]
 
 
-def step(tx: Tx, key: int, turn_id: str) -> StepRecord | None:
-    """The turn's last step, with the number of its last `done`."""
-    row = tx.one(f"{_STEP} AND turn.id = {_TURN_ID} ORDER BY step.number DESC LIMIT 1", key, key, turn_id, turn_id)
+def step(tx: Tx, key: int, name: str) -> StepRecord | None:
+    """The last step of the turn of this name, with the number of the turn's last `done`."""
+    ref = resolve(tx, key, name)
+    if ref is None or ref.number is None:
+        return None
+    row = tx.one(f"{_STEP} AND step.turn = ? ORDER BY step.number DESC LIMIT 1", key, ref.number)
     if row is None:
         return None
     (done_seq,) = tx.one(
@@ -84,12 +86,6 @@ def runs(tx: Tx, key: int, turn: int) -> list[RunRecord]:
         turn,
     )
     return [RunRecord(*row) for row in found]
-
-
-def waits(tx: Tx, key: int, turn_id: str) -> bool:
-    """Whether the turn is in the queue, by its id or an alias of it."""
-    entry = f"SELECT 1 FROM queue_entry WHERE session_key = ? AND turn_id = {_TURN_ID} LIMIT 1"
-    return tx.one(entry, key, key, turn_id, turn_id) is not None
 
 
 def steps(tx: Tx, key: int) -> list[StepRecord]:

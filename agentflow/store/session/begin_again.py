@@ -7,11 +7,11 @@ takes its process down cannot keep a session from everybody else.
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agentflow import events
+from agentflow.conversation.inbox import TurnOptions
 from agentflow.conversation.tree import Place
 from agentflow.errors import InvalidInput
 from agentflow.message import Message
@@ -21,6 +21,7 @@ from agentflow.store.records import Claimed
 from agentflow.store.requests import Owning
 from agentflow.store.rows import message_of
 from agentflow.store.session.session_row import SessionRow
+from agentflow.store.session.turn_options import read_options
 from agentflow.store.sql.transaction import Tx
 
 # Everything a turn leaves behind once it has begun: a model call, a hook, a step that resumed it, a second start.
@@ -31,7 +32,7 @@ _BEGUN = (
     f"SELECT 1 FROM event WHERE session_key = ? AND turn = ? AND type = '{events.TURN_STARTED}' LIMIT 1 OFFSET 1",
 )
 _TURN = (
-    "SELECT turn.id, turn.request, step.number, execution.number FROM turn "
+    "SELECT turn.id, step.number, execution.number FROM turn "
     "JOIN step ON step.session_key = turn.session_key AND step.turn = turn.number "
     "JOIN execution ON execution.session_key = turn.session_key AND execution.turn = turn.number "
     "WHERE turn.session_key = ? AND turn.number = ?"
@@ -44,32 +45,32 @@ _MESSAGES = (
 
 @dataclass(frozen=True, slots=True)
 class Unbegun:
-    """The turn that has the session, and what its claim recorded; `inputs` are checked anew."""
+    """The turn that has the session, and what its claim recorded; inputs and limits are checked anew."""
 
     turn: int
     turn_id: str
     step: int
     execution: int
-    inputs: dict[str, Any]
-    client: dict[str, Any]
+    options: TurnOptions
 
 
 def unbegun(tx: Tx, session: SessionRow, owning: Owning) -> Unbegun | None:
-    """The turn of a dead owner that may begin again; null when it has begun or its inputs are refused by now."""
+    """The turn of a dead owner that may begin again; null when it has begun or is refused by now."""
     if session.turn is None or any(tx.one(text, session.key, session.turn) is not None for text in _BEGUN):
         return None
-    turn_id, request, step, execution = tx.one(_TURN, session.key, session.turn)
-    kept: dict[str, Any] = json.loads(request) if request is not None else {}
+    turn_id, step, execution = tx.one(_TURN, session.key, session.turn)
+    options = read_options(tx, session.key, session.turn)
     try:
-        inputs = owning.check_inputs(kept.get("inputs", {}))
+        options = replace(options, inputs=owning.check_inputs(options.inputs))
+        owning.config(options.limits)
     except InvalidInput:
         return None
-    return Unbegun(session.turn, turn_id, step, execution, inputs, kept.get("client", {}))
+    return Unbegun(session.turn, turn_id, step, execution, options)
 
 
 def begin_again(tx: Tx, session: SessionRow, owning: Owning, found: Unbegun) -> Claimed:
     """Claim the turn for its new owner. Its first model call is left to the turn itself."""
-    config_hash, config_text = owning.config
+    config_hash, config_text = owning.config(found.options.limits)
     session.rows.append(rows.InsertBlob(config_hash, config_text))
     for table in ("turn", "execution"):
         number = found.turn if table == "turn" else found.execution
@@ -92,9 +93,8 @@ def begin_again(tx: Tx, session: SessionRow, owning: Owning, found: Unbegun) -> 
     return Claimed(
         session.key, session.epoch, found.turn, found.turn_id, found.step, found.execution,
         _before(tx, session, recorded[0][0]) if recorded else session.head, session.head,
-        None if head_id is None else head_id[0], session.branches, session.executions, found.inputs, found.client,
-        messages,
-        None, session.seq, log, forks=not recorded and session.head is not None and not session.is_tip(tx),
+        None if head_id is None else head_id[0], session.branches, session.executions, found.options, messages, None,
+        session.seq, log, forks=not recorded and session.head is not None and not session.is_tip(tx),
         answer=_answer_there(tx, session, messages, head_id),
     )  # fmt: skip
 

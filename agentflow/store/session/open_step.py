@@ -5,12 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from agentflow import events
 from agentflow.clock import Instant
 from agentflow.conversation import view
-from agentflow.conversation.inbox import AskUserAnswer, ClientAppend, ClientMessage, ClientMessages, Input, refuse_blank
+from agentflow.conversation.inbox import (
+    AskUserAnswer,
+    ClientAppend,
+    ClientMessage,
+    ClientMessages,
+    Input,
+    TurnOptions,
+    refuse_blank,
+)
 from agentflow.conversation.pauses.answers import Answers, brings_parts, format_answers, parts_of, said_in
 from agentflow.conversation.pauses.awaited import QUESTIONS, Awaited
 from agentflow.conversation.questions import read_questions
@@ -23,14 +30,14 @@ from agentflow.store.reads.known_nodes import KnownRows
 from agentflow.store.reads.messages import message_at
 from agentflow.store.reads.plans import newest, shown
 from agentflow.store.reads.questions import Pending, pending_questions
-from agentflow.store.records import Claimed, Replayed
+from agentflow.store.records import Claimed, Recorded, Replayed
 from agentflow.store.requests import Owning
 from agentflow.store.session.close_turn import close_paused, head_id, repair, turn_usage
 from agentflow.store.session.refusals import refuse_answer
 from agentflow.store.session.session_row import SessionRow
+from agentflow.store.session.turn_options import kept, read_options
 from agentflow.store.session.waiting import end_waiting, take_first
 from agentflow.store.sql.transaction import Tx
-from agentflow.text import compact_json
 from agentflow.turn_table import Trigger, move
 
 _ANSWER = move(TurnState.PAUSED_ASK_USER, Trigger.ANSWER)
@@ -45,6 +52,7 @@ class OpenStep:
         self.owning = owning
         self.pending = [] if session.created else pending_questions(tx, session.key)
         self.before: list[tuple[str, tuple[events.LogEntry, ...]]] = []
+        self.expired: AgentflowError | None = None
         self.previous_ended_at = session.ended_at
 
     def repair_dead(self) -> None:
@@ -62,8 +70,8 @@ class OpenStep:
         paused = self.paused_here()
         if paused is None or not self._is_expired(paused):
             return
-        error = Awaited(paused.kind, paused.call_id).expired()
-        self._close(paused, "the question was not answered in time.", None, error)
+        self.expired = Awaited(paused.kind, paused.call_id).expired()
+        self._close(paused, "the question was not answered in time.", None, self.expired)
 
     def _is_expired(self, paused: Pending) -> bool:
         return paused.expires_at is not None and paused.expires_at <= self.owning.at
@@ -127,6 +135,21 @@ class OpenStep:
         self._move_head(merged)
         return self._resume(paused, said_in(merged.news), merged.news, given, turn_id)
 
+    def record_only(self, given: ClientAppend | ClientMessages, turn_id: str | None) -> Recorded:
+        """Record what the input adds, of no turn, and leave it there (C8); the session's row is left to `save`."""
+        session, owning, after_seq = self.session, self.owning, self.session.seq
+        merged = self._merge(given)
+        if merged.paused and merged.news:
+            raise InvalidInput("record_only: the path waits for an answer, which a turn has to take.")
+        if session.created:
+            session.tell(events.plain(events.SESSION_CREATED, {"agent_id": owning.agent}))
+        self._move_head(merged)
+        session.record(self.tx, merged.writes, 0, 0, None if merged.cursor is None else merged.cursor.id)
+        if turn_id is not None:
+            session.rows.append(rows.InsertAlias("turn", turn_id, "", None, after_seq))
+        session.flush(self.tx, None, owning.at)
+        return Recorded(after_seq)
+
     def _merge(self, given: ClientMessage | ClientAppend | ClientMessages) -> view.Merge:
         known = KnownRows(self.tx, self.session.key, {pending.place for pending in self.pending})
         head, new_id = known.at(self.session.head), self.owning.new_id
@@ -143,28 +166,38 @@ class OpenStep:
         """A view that ends on a paused head finds its question there (C27)."""
         self._move_head(merged)
         if turn_id is not None and turn_id != paused.turn_id:
-            self.session.rows.append(rows.InsertAlias("turn", turn_id, paused.turn_id))
+            self.session.rows.append(rows.InsertAlias("turn", turn_id, paused.turn_id, None, paused.after_seq))
         self.session.flush(self.tx, None, self.owning.at)
         self.session.save(self.tx, self.owning.at)
         return Replayed(paused.turn_id, paused.after_seq)
 
     def _new_turn(self, given: Input, turn_id: str, merged: view.Merge) -> Claimed:
         session, owning = self.session, self.owning
-        after_seq, inputs = session.seq, owning.check_inputs(given.inputs)
+        after_seq = session.seq
+        options = replace(given.options, inputs=owning.check_inputs(given.inputs))
+        config_hash, config_text = owning.config(options.limits)
+        said = kept(options)
         self._drop_todos()
         session.turns += 1
         session.steps += 1
         session.executions += 1
         if session.created:
             session.tell(events.plain(events.SESSION_CREATED, {"agent_id": owning.agent}))
-        session.tell(events.turn_started(turn_id, owning.config[0]))
+        session.tell(events.turn_started(turn_id, config_hash))
         self._move_head(merged)
         base = session.head
-        config_hash, config_text = owning.config
         session.rows += (
             rows.InsertBlob(config_hash, config_text),
+            *said.rows,
             rows.InsertTurn(
-                session.turns, turn_id, TurnState.RUNNING, config_hash, owning.at, _kept(inputs, given), after_seq
+                session.turns,
+                turn_id,
+                TurnState.RUNNING,
+                config_hash,
+                owning.at,
+                said.request,
+                after_seq,
+                said.tools_hash,
             ),
             rows.InsertExecution(
                 session.executions, session.turns, owning.agent, config_hash, ExecutionStatus.RUNNING, owning.at
@@ -174,14 +207,7 @@ class OpenStep:
         messages = session.record(self.tx, merged.writes, session.turns, session.executions, parent)
         answer = self._answer_there(merged, messages)
         claimed = self._open_step(
-            session.turns,
-            turn_id,
-            session.executions,
-            base,
-            messages,
-            inputs,
-            given.client.as_dict(),
-            answered=answer is not None,
+            session.turns, turn_id, session.executions, base, messages, options, answered=answer is not None
         )
         forks = not messages and session.head is not None and not session.is_tip(self.tx)
         delivered = (*given.messages[: merged.new_from], *merged.news) if isinstance(given, ClientMessages) else ()
@@ -223,7 +249,9 @@ class OpenStep:
 
         Pictures and files of the answering messages `news` follow it as a user message.
         """
-        session, owning, base = self.session, self.owning, self.session.head
+        session, owning, base, after_seq = self.session, self.owning, self.session.head, self.session.seq
+        before, options = self._resumed_options(paused.turn, given.options)
+        config = owning.config(options.limits)
         parts = parts_of(news)
         questions = read_questions(json.loads(paused.asked))
         text = format_answers(questions, answers, attached=parts is not None)
@@ -249,9 +277,12 @@ class OpenStep:
         }
         session.rows += [rows.InsertAlias("message", alias, target) for alias, target in named.items()]
         if turn_id != paused.turn_id:
-            session.rows.append(rows.InsertAlias("turn", turn_id, paused.turn_id))
-        session.rows.append(rows.InsertBlob(*owning.config))
-        session.tell(events.ask_user_answered(paused.call_id, owning.config[0]))
+            session.rows.append(rows.InsertAlias("turn", turn_id, paused.turn_id, session.steps, after_seq))
+        if options != before:
+            request, tools_hash, blobs = kept(options)
+            session.rows += (*blobs, rows.ResumeTurn(request, tools_hash, paused.turn))
+        session.rows.append(rows.InsertBlob(*config))
+        session.tell(events.ask_user_answered(paused.call_id, config[0]))
         self._restore_todos(paused.turn, main)
         if paused.execution == main:
             session.record(self.tx, recorded, paused.turn, main, head_id(self.tx, session))
@@ -261,19 +292,19 @@ class OpenStep:
             for message in recorded:
                 entries = [ended] if message is result else []
                 session.record_below(self.tx, message, paused.turn, paused.execution, *entries)
-        kept = self.tx.one("SELECT request FROM turn WHERE session_key = ? AND number = ?", session.key, paused.turn)[0]
-        before: dict[str, Any] = json.loads(kept) if kept is not None else {}
-        inputs = before.get("inputs", {})
-        inputs = owning.check_inputs({**inputs, **given.inputs}) if given.inputs else inputs
-        client = given.client.as_dict() or before.get("client", {})
         claimed = self._open_step(
-            paused.turn, paused.turn_id, main, base, tuple(recorded), inputs, client,
-            answered=paused.execution != main,
-        )  # fmt: skip
+            paused.turn, paused.turn_id, main, base, tuple(recorded), options, answered=paused.execution != main
+        )
         return replace(
             claimed, resumed=True, asking=paused.execution, usage=turn_usage(self.tx, session.key, paused.turn),
             worked=self._worked(paused.turn),
         )  # fmt: skip
+
+    def _resumed_options(self, turn: int, answer: TurnOptions) -> tuple[TurnOptions, TurnOptions]:
+        """What the turn's requests said so far, and what they say with the one that answers (C8, T19)."""
+        before = read_options(self.tx, self.session.key, turn)
+        options = before.resumed_with(answer)
+        return before, replace(options, inputs=self.owning.check_inputs(options.inputs)) if answer.inputs else options
 
     def _worked(self, turn: int) -> Instant:
         """How long the turn's earlier steps took; the pauses between them do not count."""
@@ -288,9 +319,7 @@ class OpenStep:
 
     def _open_step(
         self, turn: int, turn_id: str, execution: int, base: Place | None, messages: tuple[Message, ...],
-        inputs: dict[str, Any], client: dict[str, Any],
-        *,
-        answered: bool = False,
+        options: TurnOptions, *, answered: bool = False,
     ) -> Claimed:  # fmt: skip
         session, owning = self.session, self.owning
         last_id = head_id(self.tx, session)
@@ -314,13 +343,6 @@ class OpenStep:
         session.save(self.tx, owning.at)
         return Claimed(
             session.key, session.epoch, turn, turn_id, session.steps, execution, base, session.head, last_id,
-            session.branches, session.executions, inputs, client, messages, call_id, session.seq, log,
+            session.branches, session.executions, options, messages, call_id, session.seq, log,
             tuple(self.before),
         )  # fmt: skip
-
-
-def _kept(inputs: dict[str, Any], given: Input) -> str | None:
-    """What is kept of a request beside its messages: agent inputs and `client` (C8)."""
-    kept: dict[str, Any] = {"inputs": inputs, "client": given.client.as_dict()}
-    said = {key: value for key, value in kept.items() if value}
-    return compact_json(said) if said else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import cast
@@ -30,6 +30,7 @@ def enqueue(tx: Tx, session: SessionRow, request: Claim, *, first: bool = False)
     """
     request.owning.check_inputs(request.input.inputs)
     refuse_blank(request.input)
+    request.owning.config(request.input.limits)
     submit = _named(request)
     entry, joined = queue.enqueue([] if first else load(tx, session.key), submit, lambda: request.turn_id)
     number = _number(tx, session.key, first=first)
@@ -37,7 +38,7 @@ def enqueue(tx: Tx, session: SessionRow, request: Claim, *, first: bool = False)
     after_seq, at = session.seq, request.owning.at
     session.rows.append(rows.InsertQueueEntry(number, entry.turn_id, mode, compact_json(submit.as_dict()), at))
     if joined and request.turn_id_given and request.turn_id != entry.turn_id:
-        session.rows.append(rows.InsertAlias("turn", request.turn_id, entry.turn_id))
+        session.rows.append(rows.InsertAlias("turn", request.turn_id, entry.turn_id, None, after_seq))
     if not joined:
         session.queued += 1
     session.tell(events.plain(events.TURN_QUEUED, {"turn_id": entry.turn_id, "merged": joined}))
@@ -47,15 +48,15 @@ def enqueue(tx: Tx, session: SessionRow, request: Claim, *, first: bool = False)
 
 
 def waiting(tx: Tx, session: SessionRow, request: Claim) -> Queued | None:
-    """The waiting turn that a resent request names (C19)."""
-    entry = queue.repeated(load(tx, session.key), _named(request) if request.turn_id_given else _bare(request))
+    """The waiting turn that a resent message names (C19)."""
+    entry = queue.repeated(load(tx, session.key), cast(Deliverable, request.input))
     return None if entry is None else Queued(entry.turn_id, session.seq, replayed=True)
 
 
-def is_first(tx: Tx, session: SessionRow, turn_id: str | None) -> bool:
-    """Whether a turn waits, and whether the first one is this turn, if one is named."""
+def is_first(tx: Tx, session: SessionRow, turn_ids: Collection[str] | None) -> bool:
+    """Whether a turn waits, and whether the first one is among these, if any are named."""
     first = next(iter(load(tx, session.key)), None) if session.queued else None
-    return first is not None and turn_id in (None, first.turn_id, *first.aliases)
+    return first is not None and (turn_ids is None or first.turn_id in turn_ids)
 
 
 def take_first(tx: Tx, session: SessionRow) -> Deliverable:
@@ -119,10 +120,6 @@ def _entry(turn_id: str, inputs: Sequence[Deliverable]) -> Entry:
 
 def _named(request: Claim) -> Deliverable:
     return cast(Deliverable, replace(request.input, turn_id=request.turn_id))
-
-
-def _bare(request: Claim) -> Deliverable:
-    return cast(Deliverable, request.input)
 
 
 def _number(tx: Tx, session_key: int, *, first: bool) -> int:

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from agentflow import clock, events
-from agentflow.agents.loaded_agent import digest
 from agentflow.conversation.tree import Node, Place
 from agentflow.events import LogEntry
 from agentflow.message import Message, WrittenAs
 from agentflow.store import rows
 from agentflow.store.records import Claimed, PathEntry
 from agentflow.store.rows import InsertBranch, Row, copy_row, message_row
+from agentflow.text import digest
 
 
 class Position:
