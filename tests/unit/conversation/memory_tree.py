@@ -112,7 +112,7 @@ class MemoryTree:
 
     def replace(self, summary: str | None, *kept: str) -> MemoryTree:
         """A `context.replace` (X18): a new root, the summary first, then copies of the kept messages."""
-        new_id = numbered("copy-" if summary is None else f"{summary}-")
+        new_id = numbered(f"{len(self.branches)}-" if summary is None else f"{summary}-")
         first = [] if summary is None else [Write(summary, Message(summary, "user", "S", summary=True))]
         self._record(None, [*first, *(Write(new_id(), original=self._nodes[id]) for id in kept)], "kept")
         return self

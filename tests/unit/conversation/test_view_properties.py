@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 
 from hypothesis import given, settings
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from agentflow.clock import NewId
 from agentflow.conversation.history import exchanges
+from agentflow.conversation.tree import Node
 from agentflow.conversation.view import Merge, append, merge
 from agentflow.errors import InvalidInput
 from agentflow.message import Message
@@ -142,3 +143,57 @@ def test_every_node_can_be_gone_back_to(inputs: list[tuple[str, list[Part]]], nu
     assert all(write.role == "tool" for write in outcome.writes)
     tree.apply(outcome)
     assert [each for each in tree.path() if each in tree.path(node)] == tree.path(node)
+
+
+def replaced(tree: MemoryTree, number: int, summary: str | None) -> tuple[list[Node], int] | None:
+    """Replace the path by its end, from an exchange on; the path before and where its kept part begins."""
+    old = tree.path()
+    sizes = [len(group.messages()) for group in exchanges(tree.contents[node.id] for node in old)]
+    starts = [sum(sizes[:index]) for index in range(1, len(sizes))]
+    if not starts or len({node.original for node in old}) < len(old):
+        return None
+    start = starts[number % len(starts)]
+    tree.replace(summary, *(node.id for node in old[start:]))
+    return old, start
+
+
+@settings(max_examples=150, deadline=None)
+@given(INPUTS, st.lists(st.tuples(st.integers(0, 50), st.booleans()), min_size=1, max_size=3))
+def test_old_ids_mean_the_branch_that_the_last_replace_made(
+    inputs: list[tuple[str, list[Part]]], replaces: list[tuple[int, bool]]
+) -> None:
+    """C15: kept messages mean their copies, the last one left out means the summary or the empty root."""
+    tree = MemoryTree()
+    sent = ids_from(10_000)
+    for step, (kind, parts) in enumerate(inputs):
+        outcome = run(tree, kind, messages_of(tree, parts, sent), step * 100)
+        if outcome is not None:
+            tree.apply(outcome)
+    olds = []
+    for number, (cut, summarizes) in enumerate(replaces):
+        if (made := replaced(tree, cut, f"S{number}" if summarizes else None)) is not None:
+            olds.append(made)
+    if not olds:
+        return
+    here = {node.original: node for node in tree.path()}
+    first_copy = next(node for node in tree.path() if node.copied_from)
+    news = message("edit")
+    for old, _ in olds:
+        view = [replace(tree.contents[node.id], id=node.id) for node in old]
+        whole = {sum(len(each.messages()) for each in exchanges(view)[: index + 1]) for index in range(len(view))}
+        for end in sorted(whole):
+            kept = here.get(old[end - 1].original)
+            if kept is None:
+                continue
+            again, edited = (merge(tree, tree.head, [*view[:end], *more], ids_from(90_000)) for more in ([], [news]))
+            assert (again.cursor, again.writes) == (edited.cursor, ()) == (kept, ())
+            assert [write.id for write in edited.writes] == ["edit"]
+    old, start = olds[-1]
+    edited = merge(tree, tree.head, [message(node.id, node.role) for node in old[:start]] + [news], ids_from(95_000))
+    assert edited.cursor == tree.parent(first_copy)
+    tree.apply(edited)
+    left_out = {node.original for node in old[:start]}
+    assert not left_out & {node.original for node in tree.path()}
+    twice = merge(tree, tree.head, [message(node.id, node.role) for node in old[:start]] + [message("edit2")], sent)
+    tree.apply(twice)
+    assert [node.id for node in tree.path() if node.written_as != "summary"] == ["edit2"]
