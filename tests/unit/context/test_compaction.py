@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+
 import pytest
 
 from agentflow.context.compaction import Cut, Reading, keep_recent, keep_turn, make_room, refusal, start_over
@@ -241,3 +243,17 @@ def test_provider_data_counts_where_it_is_replayed() -> None:
     assert theirs is not None
     assert mine.chars_before - theirs.chars_before == 400
     assert mine.chars_kept - theirs.chars_kept == 400
+
+
+def test_a_history_is_counted_by_the_rules_of_the_model_that_reads_it() -> None:
+    """X5: in the request and in what a cut would leave of it."""
+    header = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + (750).to_bytes(4, "big") + (100).to_bytes(4, "big")
+    url = f"data:image/png;base64,{base64.b64encode(header + bytes(99_000)).decode()}"
+    asked = Message("p", "user", [{"type": "image_url", "image_url": {"url": url}}])
+    for model, tokens in (("anthropic/claude-x", 100), ("gemini/gemini-x", 258), ("other", 1600), (None, 1600)):
+        history = History(model)
+        history.extend([asked])
+        assert history.chars == tokens * 4
+        cut = start_over(Reading([asked, says("a"), REQUEST], 2, True, 0, model))
+        assert cut is not None
+        assert cut.chars_before - cut.chars_kept == tokens * 4 + len("done")
