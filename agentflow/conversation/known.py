@@ -97,9 +97,8 @@ def _before_first_copy(known: Known, active: Path, cursor: Node) -> Place | None
     first = _first_copy(known, active)
     if first is None:
         return None
-    originals = known.nodes([first.original]).values()
-    earlier = (node for node in known.copies(first.original) if node.written_as)
-    for node in (*originals, *earlier):
+    # The replace copied the original, or a copy of it that an earlier replace or a view had made.
+    for node in (*known.nodes([first.original]).values(), *known.copies(first.original)):
         if node.place not in active and cursor.original in _directly_before(known, node):
             return parent_of(known.branches, first.place) or Place(first.place.branch, 0)
     return None

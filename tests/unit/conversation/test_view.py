@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from agentflow.conversation.tree import Place
 from agentflow.conversation.view import NOT_RUN, Merge, Write, append, merge
 from agentflow.errors import InvalidInput
 from agentflow.message import Message
@@ -154,6 +155,11 @@ class TestCompactedBranch:
         tree = MemoryTree().add(None, message("u1"), message("a1", "assistant"), message("h", hidden=True))
         tree.add("h", message("a2", "assistant")).replace("S", "a2")
         assert seen(tree, "u1", "a1", message("e")).place == tree.node("S").place
+
+    def test_a_kept_message_may_have_been_a_copy_that_news_made(self) -> None:
+        tree = talk()
+        tree.apply(seen(tree, message("n1"), "u2", "a2")).replace(None, "$new1", "$new2")
+        assert seen(tree, "n1", message("e")).place == Place(tree.path()[0].place.branch, 0)
 
     def test_copies_that_news_made_are_not_meant(self) -> None:
         """C10, C15."""
