@@ -43,6 +43,7 @@ DONE = "done"
 LLM_DELTA = "llm.delta"
 FLOW_EMITTED = "flow.emitted"
 MODEL_LOADING = "model.loading"  # {call_id, model}: the first call of this process waits for litellm's import
+WORKER_RETRYING = "worker.retrying"  # {attempt, error, next_secs}: an attempt to ask the worker failed (C34)
 
 
 @dataclass(frozen=True, slots=True)

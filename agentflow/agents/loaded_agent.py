@@ -11,11 +11,12 @@ from typing import Any
 
 from agentflow import clock
 from agentflow.agents.worker import Worker
-from agentflow.config.agent_config import AgentConfig
-from agentflow.config.keys.references import MAIN
+from agentflow.config.agent_config import AgentConfig, Interface
+from agentflow.config.keys.references import MAIN, interface_name
 from agentflow.config.material import NO_MATERIAL, Material
 from agentflow.config.prompt import system_prompt
 from agentflow.context.strategies import Context, Strategy
+from agentflow.errors import InvalidConfig
 from agentflow.models.protocol import Model
 from agentflow.text import compact_json, digest
 from agentflow.tools.hook_calls import Hook
@@ -27,6 +28,12 @@ _LEVELS = {
     "info": logging.INFO,
     "debug": logging.DEBUG,
 }
+
+TEXTS = ("prompt", "response_guidelines", "constraints")
+TEMPLATE = "template"
+"""Beside a worker's `TEXTS`: the names of those that are templates, which they are not by themselves (Z7)."""
+
+OpenInterface = Callable[[Interface], Model]
 
 RenderPrompt = Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], str]
 """`(inputs, vars, session) -> text`: the system prompt of one step (A1)."""
@@ -47,6 +54,7 @@ class LoadedAgent:
     hooks: Mapping[str, Sequence[Hook]] = field(default_factory=dict)
     sub_agents: Mapping[str, str] = field(default_factory=dict)
     worker: Worker | None = None
+    open_model: OpenInterface = field(default=lambda interface: _cannot_open(interface))
 
     @cached_property
     def logger(self) -> logging.Logger:
@@ -79,8 +87,43 @@ class LoadedAgent:
 
     def changed(self, changes: Mapping[str, Any]) -> LoadedAgent:
         """The same agent with some of its configuration changed by its worker (C31). Raises `InvalidInput`."""
-        config = self.config.changed(changes)
-        return replace(self, config=config, render_prompt=prompt_of(config, self.material))
+        texts = {name: value for name, value in changes.items() if name != TEMPLATE}
+        config = self.config.changed(texts)
+        literal = [name for name in TEXTS if name in changes and name not in changes.get(TEMPLATE, ())]
+        models = (
+            self.models if config.model == self.config.model else {**self.models, MAIN: self._interface(config.model)}
+        )
+        tools = self._offered(config) if changes.keys() & {"tools", "settings"} else self.tools
+        prompt = prompt_of(config, self.material, literal)
+        return replace(self, config=config, render_prompt=prompt, models=models, tools=tools)
+
+    def _interface(self, reference: str | None) -> Model:
+        return self.models[interface_name(reference or MAIN)]
+
+    def _offered(self, config: AgentConfig) -> dict[str, Tool]:
+        """The tools of this configuration, the built-in ones as they are."""
+        of_file, settings = {entry.name for entry in self.config.tools}, config.settings
+        offered = {
+            entry.name: replace(
+                self.tools[entry.name],
+                timeout_secs=settings.tool_timeout_secs if entry.timeout_secs is None else entry.timeout_secs,
+                max_result_chars=(
+                    settings.tool_result_max_chars if entry.max_result_chars is None else entry.max_result_chars
+                ),
+                ends_turn=entry.ends_turn,
+                handler=entry.handler,
+            )
+            for entry in config.tools
+        }
+        return offered | {name: tool for name, tool in self.tools.items() if name not in of_file}
+
+    def model_for(self, interface: str | None, model: str | None) -> Model:
+        """The model of an interface, under another model string if one is given. Raises `AgentflowError`."""
+        name = interface or MAIN
+        if model is None:
+            return self.models[name]
+        known = self.models.get(summary_interface(interface, model))
+        return known or self.open_model(self.config.interfaces[name].model_copy(update={"model": model}))
 
     @cached_property
     def worker_tools(self) -> frozenset[str]:
@@ -146,14 +189,20 @@ class LoadedAgent:
         return frozenset(name for name, tool in self.tools.items() if tool.ends_turn)
 
 
-def prompt_of(config: AgentConfig, material: Material) -> RenderPrompt:
-    """How the agent's system prompt is written for a step."""
+def prompt_of(config: AgentConfig, material: Material, literal: Sequence[str] = ()) -> RenderPrompt:
+    """How the agent's system prompt is written for a step; the keys in `literal` are no templates."""
 
     def render(inputs: Mapping[str, Any], variables: Mapping[str, Any], session: Mapping[str, Any]) -> str:
         today = clock.now().date()
-        return system_prompt(config, material, inputs=inputs, vars=variables, session=session, today=today)
+        return system_prompt(
+            config, material, inputs=inputs, vars=variables, session=session, today=today, literal=literal
+        )
 
     return render
+
+
+def _cannot_open(interface: Interface) -> Model:
+    raise InvalidConfig(f"no model can be opened here for {interface.model!r}")
 
 
 def summary_interface(llm: str | None, model: str | None) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from agentflow.agents.loaded_agent import LoadedAgent, prompt_of, summary_interface
-from agentflow.agents.worker import HttpWorker, PythonWorker, Worker, imported
+from agentflow.agents.worker import OPEN_TO_READING, HttpWorker, PythonWorker, Worker, imported, is_open_to_reading
 from agentflow.config.agent_config import AgentConfig, Interface
 from agentflow.config.keys.agent import HookEntry
 from agentflow.config.keys.base import plain
@@ -148,7 +148,7 @@ class Agents:
         sub_agents = {child.name: str(child.path) for child in children}
         return LoadedAgent(
             config, tools, models, prompt_of(config, material), material, self._hooks(config), sub_agents,
-            self._worker(config),
+            self._worker(config), lambda interface: self._model(interface, config),
         )  # fmt: skip
 
     def _worker(self, config: AgentConfig) -> Worker | None:
@@ -156,6 +156,8 @@ class Agents:
         if reference is None:
             return None
         if reference.startswith(("http://", "https://")):
+            if is_open_to_reading(reference, config.worker_secret):
+                _log.warning("%s", config.problem(("worker",), OPEN_TO_READING))
             return HttpWorker(reference, config.worker_secret)
         try:
             return PythonWorker(reference, self._library.get(reference, base=config.folder).function)

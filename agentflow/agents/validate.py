@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentflow.agents.sub_agent_checks import sub_agent_problems, sub_agent_warnings
-from agentflow.agents.worker import imported
+from agentflow.agents.worker import OPEN_TO_READING, imported, is_open_to_reading
 from agentflow.config.agent_config import AgentConfig
 from agentflow.config.document.problems import Path as KeyPath
 from agentflow.config.document.problems import Problem
@@ -142,6 +142,8 @@ def _warnings(config: AgentConfig) -> Iterator[Problem]:
         yield config.problem(
             ("settings", "llm_timeout_secs"), f"never binds: turn_timeout_secs ({turn:g}) is over before it"
         )
+    if config.worker is not None and is_open_to_reading(config.worker, config.worker_secret):
+        yield config.problem(("worker",), OPEN_TO_READING)
     yield from _context_warnings(config)
 
 

@@ -32,6 +32,7 @@ ATTEMPTS = 10
 DECISION_SECS = 300.0
 MAX_PAUSE_SECS = 30.0
 _MAX_BYTES = 16_000_000
+OPEN_TO_READING = "is reached by http://: anybody on the way can read what is signed; use https://"
 _LOOPBACK = re.compile(r"127\.\d{1,3}\.\d{1,3}\.\d{1,3}$")
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 

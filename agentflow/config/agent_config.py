@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from pydantic import ConfigDict, PrivateAttr, ValidationError
 
@@ -24,7 +24,8 @@ from agentflow.errors import InvalidConfig, InvalidInput
 
 __all__ = ["AgentConfig", "InputSpec", "Interface", "Settings", "ToolEntry", "load_agent"]
 
-CHANGEABLE = ("prompt", "response_guidelines", "constraints", "settings")  # by a worker, within a session (C31)
+CHANGEABLE = ("prompt", "response_guidelines", "constraints", "settings", "model", "tools")
+"""What a worker may change within a session (C33)."""
 LIMITS = (
     "max_iterations", "max_tool_calls", "max_parallel_tools", "max_tool_calls_per_reply",
     "max_consecutive_tool_errors", "max_repeated_calls", "max_continuations", "max_subagent_depth",
@@ -103,10 +104,13 @@ class AgentConfig(AgentKeys):
         return self._made(values, self._path, self._document)
 
     def changed(self, changes: Mapping[str, Any]) -> Self:
-        """The configuration with `CHANGEABLE` keys changed, settings one by one. Raises `InvalidInput`."""
+        """The configuration with `CHANGEABLE` keys changed, settings one by one. Raises `InvalidInput`.
+
+        `model` names an interface, `tools` those of the file that are offered, each as a name or with other options.
+        """
         if fixed := sorted(changes.keys() - set(CHANGEABLE)):
-            raise InvalidInput(f"{fixed[0]!r} cannot be changed in a session; {', '.join(CHANGEABLE)} can.")
-        given = {name: value for name, value in changes.items() if name != "settings"}
+            _refuse(fixed[0], f"cannot be changed in a session; {', '.join(CHANGEABLE)} can.")
+        given = {name: value for name, value in changes.items() if name not in ("settings", "model", "tools")}
         config = self.with_settings(changes["settings"]) if changes.get("settings") else self
         values = {name: getattr(config, name) for name in AgentKeys.model_fields}
         try:
@@ -114,7 +118,37 @@ class AgentConfig(AgentKeys):
         except ValidationError as error:
             said = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
             raise InvalidInput(f"This configuration cannot be used: {said}.") from None
-        return self._made(values | {name: getattr(checked, name) for name in given}, self._path, self._document)
+        values |= {name: getattr(checked, name) for name in given}
+        if changes.get("model") is not None:
+            values |= self._run_with(changes["model"])
+        if changes.get("tools") is not None:
+            values["tools"] = tools = tuple(self._offered(entry, index) for index, entry in enumerate(changes["tools"]))
+            if len({tool.name for tool in tools}) < len(tools):
+                _refuse("tools", "has a tool twice.")
+        return self._made(values, self._path, self._document)
+
+    def _run_with(self, interface: str) -> dict[str, Any]:
+        name = interface.removeprefix("llm://")
+        if name not in self.interfaces:
+            _refuse("model", f"{name!r} is no interface of the agent; {', '.join(self.interfaces)} are.")
+        interfaces = MappingProxyType({**self.interfaces, MAIN: self.interfaces[name]})
+        return {"model": f"llm://{name}", "interfaces": interfaces}
+
+    def _offered(self, entry: Any, index: int) -> ToolEntry:
+        """A tool of the file as it is offered from now on."""
+        field = f"tools[{index}]"
+        options = {"name": entry} if isinstance(entry, str) else entry
+        if not isinstance(options, Mapping):
+            _refuse(field, "must be the name of a tool of the file, or an object with its name.")
+        known = {tool.name: tool for tool in self.tools}
+        tool = known.get(options.get("name") or options.get("flow", ""))
+        if tool is None or options.get("flow", tool.flow) != tool.flow:
+            _refuse(field, f"is no tool of the agent's file; {', '.join(known) or 'it has none'}.")
+        try:
+            return ToolEntry.model_validate({**plain(tool), **options})
+        except ValidationError as error:
+            said = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+            _refuse(field, f"cannot be offered like that: {said}.")
 
     @classmethod
     def _made(cls, values: Mapping[str, Any], path: Path, document: Document) -> Self:
@@ -122,6 +156,10 @@ class AgentConfig(AgentKeys):
         config = cls.model_construct(**values)
         config._path, config._document = path, document
         return config
+
+
+def _refuse(field: str, what: str) -> NoReturn:
+    raise InvalidInput(f"{field}: {what}", detail={"field": field})
 
 
 def load_agent(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,8 @@ from agentflow.config.material import NO_MATERIAL, Material, Skill
 
 if TYPE_CHECKING:
     from agentflow.config.agent_config import AgentConfig
+
+_Variables = Mapping[str, Any] | None  # null: the text is no template
 
 SKILLS = "Read a skill with read_skill before you do what it is about."
 SUB_AGENTS = (
@@ -32,16 +34,18 @@ def system_prompt(
     vars: Mapping[str, Any],
     session: Mapping[str, Any],
     today: date,
+    literal: Collection[str] = (),
 ) -> str:
     """The system prompt of one step, its sections in the order of A1: prompt, skills, sub-agents, references,
     planning, response guidelines, constraints.
 
-    `inputs` has every declared input, None for one without a value, which renders as nothing. Raises `InvalidConfig`
-    with the place of the template that could not be rendered.
+    `inputs` has every declared input, None for one without a value, which renders as nothing. The keys in `literal`
+    hold text that is no template. Raises `InvalidConfig` with the place of the template that could not be rendered.
     """
-    variables = dict(zip(VARIABLES, (inputs, vars, session, today), strict=True))
+    values = dict(zip(VARIABLES, (inputs, vars, session, today), strict=True))
+    variables = {key: None if key in literal else values for key in ("prompt", "response_guidelines", "constraints")}
     sections = [
-        _render(config, ("prompt",), config.prompt, variables).strip("\n"),
+        _render(config, ("prompt",), config.prompt, variables["prompt"]).strip("\n"),
         _skills(material.skills),
         _catalog("Sub-agents", SUB_AGENTS, material.sub_agents),
         _catalog("References", REFERENCES, [(each.name, each.description) for each in material.references]),
@@ -63,13 +67,17 @@ def _catalog(title: str, how: str, entries: Sequence[tuple[str, str]]) -> str:
     return "\n".join([f"# {title}", how, *lines]) if lines else ""
 
 
-def _list_section(config: AgentConfig, key: str, title: str, items: Sequence[str], variables: Mapping[str, Any]) -> str:
-    rendered = [_render(config, (key, index), item, variables).strip() for index, item in enumerate(items)]
+def _list_section(
+    config: AgentConfig, key: str, title: str, items: Sequence[str], variables: Mapping[str, _Variables]
+) -> str:
+    rendered = [_render(config, (key, index), item, variables[key]).strip() for index, item in enumerate(items)]
     lines = ["- " + item.replace("\n", "\n  ") for item in rendered if item]
     return "\n".join([f"# {title}", *lines]) if lines else ""
 
 
-def _render(config: AgentConfig, path: Path, text: str, variables: Mapping[str, Any]) -> str:
+def _render(config: AgentConfig, path: Path, text: str, variables: _Variables) -> str:
+    if variables is None:
+        return text
     try:
         return render(text, variables)
     except TemplateFault as fault:

@@ -68,7 +68,7 @@ class Store(Protocol):
 
     async def merge_view(self, request: MergeView) -> Merged: ...
 
-    async def versions(self, key: int, head: Place | None) -> Versions:
+    async def versions(self, key: int, head: Place | None, *, of_session: bool = True) -> Versions:
         """State and configuration in force on the path that ends in `head` (C6, C30)."""
 
     async def append(self, write: Append) -> Appended: ...

@@ -14,8 +14,10 @@ from agentflow.errors import AgentflowError
 from agentflow.events import LogEntry
 from agentflow.message import Message, Usage
 
-STATE, AGENT = "state", "agent"
-"""The kinds of version along the path: the agent's state, and the changes of its configuration (C30, C33)."""
+STATE, AGENT, STARTED = "state", "agent", "started"
+"""The kinds of version along the path: the agent's state, the changes of its configuration, and that `session.start`
+has been answered (C30, C32, C33).
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,11 +204,15 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """The agent's state and the changes of its configuration in force on a path; `last` numbers the newest version."""
+    """The agent's state and the changes of its configuration in force on a path; `last` numbers the newest version.
+
+    `started`: `session.start` has been answered.
+    """
 
     state: Any
     agent: dict[str, Any]
     last: int
+    started: bool = False
 
 
 @dataclass(frozen=True, slots=True)

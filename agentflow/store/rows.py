@@ -243,6 +243,13 @@ class MoveLlmCall(NamedTuple):
     id: str
 
 
+class ChangeModel(NamedTuple):
+    """A call that waits goes to another model than it was requested of (X14)."""
+
+    model: str
+    id: str
+
+
 class CheckpointLlmCall(NamedTuple):
     """The text of an open stream so far (T30)."""
 
@@ -300,8 +307,8 @@ class MoveQuestion(NamedTuple):
 Row = (
     InsertTurn | InsertStep | InsertExecution | InsertBranch | InsertMessage | InsertLlmCall | InsertToolCall
     | InsertQuestion | InsertTodoList | InsertStateVersion | InsertAlias | InsertQueueEntry | InsertBlob
-    | InsertHookRun | MoveTurn | EndTurn | ResumeTurn | PlanTurn | EndStep | MoveExecution | EndLlmCall
-    | MoveLlmCall | CheckpointLlmCall | StartToolCall | EndToolCall | VoidToolCall | KeepReply | MoveQuestion
+    | InsertHookRun | MoveTurn | EndTurn | ResumeTurn | PlanTurn | EndStep | MoveExecution | EndLlmCall | MoveLlmCall
+    | ChangeModel | CheckpointLlmCall | StartToolCall | EndToolCall | VoidToolCall | KeepReply | MoveQuestion
 )  # fmt: skip
 
 INSERTS: dict[type[Any], str] = {
@@ -332,6 +339,7 @@ UPDATES: dict[type[Any], tuple[str, tuple[str, ...]]] = {
     MoveExecution: ("execution", ("number",)),
     EndLlmCall: ("llm_call", ("id",)),
     MoveLlmCall: ("llm_call", ("id",)),
+    ChangeModel: ("llm_call", ("id",)),
     CheckpointLlmCall: ("llm_call", ("id",)),
     StartToolCall: ("tool_call", ("execution", "id", "from_status")),
     EndToolCall: ("tool_call", ("execution", "id", "from_status")),

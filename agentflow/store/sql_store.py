@@ -93,8 +93,8 @@ class SqlStore:
     async def merge_view(self, request: MergeView) -> Merged:
         return await self._writer.run(lambda tx: merge_view(tx, request), request.session_key)
 
-    async def versions(self, key: int, head: Place | None) -> Versions:
-        return await self._reader.run(lambda tx: versions_at(tx, key, head))
+    async def versions(self, key: int, head: Place | None, *, of_session: bool = True) -> Versions:
+        return await self._reader.run(lambda tx: versions_at(tx, key, head, of_session=of_session))
 
     async def append(self, write: Append) -> Appended:
         return await self._writer.run(lambda tx: append.append(tx, write), write.session_key)

@@ -16,39 +16,37 @@ from agentflow.errors import AgentflowError, InvalidConfig, StaleOwner, StoreErr
 from agentflow.message import ExecutionStatus, ToolCall, ToolCallStatus
 from agentflow.store.records import RunRecord
 from agentflow.tools.results import ToolResult, refused
-from agentflow.turn.loop.loop import Ended, Loop
+from agentflow.turn.decide.actions import Done
+from agentflow.turn.loop import step_hooks
+from agentflow.turn.loop.agent_run import AgentRun
 from agentflow.turn.loop.planner import take_back
-from agentflow.turn.loop.sub_agents import finish_run, handed_over_with, open_run
-from agentflow.turn.rules.decisions import Finish, Pause
-from agentflow.turn.run import model_calls
+from agentflow.turn.loop.sub_agents import Child, finish_run, handed_over_with, open_run
+from agentflow.turn.rules.decisions import Ended, Pause
 from agentflow.turn.run.ending import close_child
 from agentflow.turn.run.execution import Execution
-from agentflow.turn.run.limit_question import refused_limit
 from agentflow.turn.run.staging import Position
 from agentflow.turn.run.step import Step
 from agentflow.turn.run.transcript import Transcript
-from agentflow.turn.worker.worker_loop import loop_of
 
 
-async def go_on(step: Step, main: Execution) -> tuple[Loop, Ended]:
-    """Take up the turn where a sub-agent asked; the main execution's loop, and what ends it in the end."""
+async def go_on(step: Step, run: AgentRun, main: Execution) -> Ended:
+    """Take up the turn where a sub-agent asked; what ends the main execution's part of it."""
     runs = {record.number: record for record in await step.store.runs(step.claimed.key, step.claimed.turn)}
     chain = [runs[step.claimed.asking]]
     while chain[0].parent != main.number:
         chain.insert(0, runs[chain[0].parent or 0])
-    loop = loop_of(step, main)
-    await loop.take_up()
-    return loop, await _outer(step, loop, main, chain)
+    await run.prepare()
+    return await _outer(step, run, main, chain)
 
 
-async def _outer(step: Step, loop: Loop, run: Execution, chain: Sequence[RunRecord]) -> Ended:
-    """A run whose open call is answered by the first of the chain; `loop` is the run's."""
-    held, call = run.transcript.held, _open(run, chain[0])
-    result = await _below(step, run, call, chain)
+async def _outer(step: Step, run: AgentRun, execution: Execution, chain: Sequence[RunRecord]) -> Ended:
+    """A run whose open call is answered by the first of the chain."""
+    held, call = execution.transcript.held, _open(execution, chain[0])
+    result = await _below(step, execution, call, chain)
     step.interrupt.check()
     if isinstance(result, Pause):
         return result
-    return await loop.handed_back(held, call, result) if held is not None else Finish()
+    return await run.handed_back(held, call, result) if held is not None else Done()
 
 
 async def _below(step: Step, parent: Execution, call: ToolCall, chain: Sequence[RunRecord]) -> ToolResult | Pause:
@@ -58,19 +56,25 @@ async def _below(step: Step, parent: Execution, call: ToolCall, chain: Sequence[
         reference = parent.agent.sub_agents.get(record.agent)
         if reference is None:
             raise InvalidConfig(f"'{parent.agent.config.name}' does not list it under sub_agents any more")
-        run = open_run(step, parent, step.load_agent(reference), record.number)
+        child = open_run(step, parent, step.load_agent(reference), record.number)
     except (StaleOwner, StoreError):
         raise
     except AgentflowError as error:
         return await _given_up(step, parent, chain, error)
-    run.transcript.say(handed_over_with(asked["message"]))
-    await _take_up(step, run)
-    if inner:
-        return await finish_run(step, run, lambda: _outer(step, Loop(step, run), run, inner))
-    call_id = step.new_id()
-    model_calls.request(run, call_id)
-    await run.commit()
-    return await finish_run(step, run, lambda: Loop(step, run).run(call_id, refused_limit(step.claimed)))
+    child.execution.transcript.say(handed_over_with(asked["message"]))
+    await _take_up(step, child.execution)
+    return await finish_run(step, child.execution, lambda: _again(step, child, inner))
+
+
+async def _again(step: Step, child: Child, inner: Sequence[RunRecord]) -> Ended:
+    """A sub-agent's run in its next step: it asked, or one below it did."""
+    run = AgentRun(step, child.execution, child.inputs)
+    await step_hooks.start(step, child.execution)
+    child.execution.render_prompt(child.inputs)
+    if not inner:
+        return await run.finish(await run.begin())
+    await run.prepare()
+    return await run.finish(await _outer(step, run, child.execution, inner))
 
 
 async def _given_up(step: Step, parent: Execution, chain: Sequence[RunRecord], error: AgentflowError) -> ToolResult:

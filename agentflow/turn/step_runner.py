@@ -24,19 +24,18 @@ from agentflow.result import TurnResult
 from agentflow.store.protocol import Store
 from agentflow.store.records import Claimed
 from agentflow.store.requests import Owning
-from agentflow.turn import resume_delegated, step_hooks
-from agentflow.turn.loop.loop import Ended
-from agentflow.turn.loop.making_room import Room
-from agentflow.turn.loop.planner import Planner
-from agentflow.turn.rules.decisions import AskLimit, Fail, Finish, Pause, limit_reached
+from agentflow.turn import resume_delegated
+from agentflow.turn.decide.actions import Done, Fail
+from agentflow.turn.loop import step_hooks
+from agentflow.turn.loop.agent_run import AgentRun
+from agentflow.turn.rules.decisions import AskLimit, Ended, Pause, limit_reached
 from agentflow.turn.rules.machine import LiveTurn
-from agentflow.turn.run import ending, limit_question, model_calls
+from agentflow.turn.run import ending, limit_question
 from agentflow.turn.run.ending import Ending
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.journal import Journal
 from agentflow.turn.run.step import Step
 from agentflow.turn.starting_history import StartingHistory
-from agentflow.turn.worker.worker_loop import loop_of
 
 _log = logging.getLogger("agentflow.turn")
 
@@ -86,7 +85,7 @@ class StepRunner:
             alarm = loop.call_later(max(left, 0), self.interrupt.request, "timeout")
         try:
             execution, how = await self._prepared(loop.time())
-            execution.in_flight.wait(None if how else self._claimed.call_id)
+            execution.in_flight.wait(None if how else self._claimed.call_id, self._agent.model.name)
             return await self._end(execution, how or await self._work(execution))
         finally:
             if alarm is not None:
@@ -105,7 +104,7 @@ class StepRunner:
         except Exception as error:
             _log.exception("the history of turn %s cannot be read", self.turn_id)
             execution = history.execution_of(started, History(self._agent.model.name), None)
-            execution.in_flight.wait(self._claimed.call_id)
+            execution.in_flight.wait(self._claimed.call_id, self._agent.model.name)
             return execution, ending.fail(execution, _internal(error), None, self._new_id)
 
     # -- the loop --------------------------------------------------------------------------------------------------
@@ -117,23 +116,12 @@ class StepRunner:
             if self._claimed.answer is None:
                 await step_hooks.start(self._step, execution)
             execution.render_prompt(self._claimed.inputs)
+            run = AgentRun(self._step, execution, self._claimed.inputs)
             if self._claimed.resumed and self._claimed.asking != self._claimed.execution:
-                ended: Ended | None
-                loop, ended = await resume_delegated.go_on(self._step, execution)
+                ended = await resume_delegated.go_on(self._step, run, execution)
             else:
-                loop = loop_of(self._step, execution)
-                ended = await loop.begin()
-            if ended is None and self._claimed.answer is not None:
-                return ending.answered(self._claimed.answer)
-            if ended is None:
-                await Room(self._step, execution).start()
-                planner = Planner(self._step, execution)
-                if (paused := await planner.run()) is not None:
-                    return self._ending(execution, paused)
-                ended = await loop.run(await self._first_call(execution), limit_question.refused_limit(self._claimed))
-            while isinstance(ended, Finish) and (text := await step_hooks.end(self._step, execution, ended)):
-                ended = await loop.run(await step_hooks.go_on(self._step, execution, text))
-            return self._ending(execution, await loop.finish(ended))
+                ended = await run.begin()
+            return self._ending(execution, await run.finish(ended))
         except Interrupted as interrupted:
             if interrupted.reason != "timeout":
                 return ending.interrupt(execution, interrupted.reason, self._new_id)
@@ -147,19 +135,10 @@ class StepRunner:
             _log.exception("turn %s failed inside agentflow", self.turn_id)
             return ending.fail(execution, _internal(error), None, self._new_id)
 
-    async def _first_call(self, execution: Execution) -> str:
-        """The first model call, recorded as requested by the claim, or now when something came before it (T11)."""
-        if self._claimed.call_id is not None:
-            return self._claimed.call_id
-        call_id = self._new_id()
-        model_calls.request(execution, call_id)
-        await execution.commit()
-        return call_id
-
     def _ending(self, execution: Execution, decision: Ended) -> Ending:
         match decision:
-            case Finish():
-                return ending.finish(execution, decision.limit)
+            case Done():
+                return ending.finish(execution, decision, self._claimed.answer)
             case Fail():
                 return ending.fail(execution, decision.error, decision.limit, self._new_id)
             case Pause():
@@ -190,6 +169,7 @@ class StepRunner:
             journal.session_id, self.turn_id, journal.step, str(to_state), answer, journal.usage, question,
             how.limit, None if how.error is None else how.error.as_dict(), self._agent.model.scripted,
             None if answer is None else answer_id,
+            data=how.data,
             pending_kind=None if awaited is None else awaited.kind,
             calls=() if awaited is None else awaited.call_dicts(),
         )  # fmt: skip

@@ -43,13 +43,18 @@ def left_to_client(execution: Execution, prepared: Prepared) -> Pause:
     return Pause(call.id, (), execution.number, (call,))
 
 
-async def settled(step: Step, execution: Execution, prepared: Prepared) -> ToolResult:
-    """The result of an open call once it is given, or an error result when its time is over."""
+async def settled(step: Step, execution: Execution, prepared: Prepared, given: dict[str, ToolResult]) -> ToolResult:
+    """The result of an open call once it is given, or an error result when its time is over.
+
+    It comes from outside by the store, or from a worker's decision about another call, which leaves it in `given`.
+    """
     loop, seconds = asyncio.get_running_loop(), prepared.tool.timeout_secs
     call = execution.journal.session_key, execution.number, prepared.call.id
     ends = loop.time() + seconds if seconds else None
     while True:
         step.settled.clear()
+        if prepared.call.id in given:
+            return given.pop(prepared.call.id)
         found = await step.store.settlement(*call)
         if found is not None:
             ok, text = found

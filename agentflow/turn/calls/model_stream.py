@@ -55,9 +55,8 @@ async def stream_reply(
             failure = error
         finally:
             feed.close_stream(request.call_id)
-        shown = bool(stream.assembler.text or stream.assembler.reasoning)
         share = jitter(request.call_id, stream.attempts)
-        delay = None if shown else retry_delay(failure, stream.attempts, retries, jitter=share)
+        delay = None if stream.has_shown else retry_delay(failure, stream.attempts, retries, jitter=share)
         if delay is None:
             raise failure
         await asyncio.sleep(delay)

@@ -1,6 +1,7 @@
 """A model call beside the loop, such as the planner's: recorded and counted, but not part of the conversation.
 
-Its text is not streamed, its reply is no message, and it never feeds the count of what the model reads (X5).
+Its text is not streamed, unless a worker wants that of a summary to be, its reply is no message, and it never feeds
+the count of what the model reads (X5).
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class SideCall:
     prompt: str
     tools: Sequence[dict[str, Any]] = ()
     tools_text: str = ""
+    streamed: bool = False
 
 
 async def ask_aside(step: Step, execution: Execution, call: SideCall) -> Reply:
@@ -44,11 +46,15 @@ async def ask_aside(step: Step, execution: Execution, call: SideCall) -> Reply:
     Raises `ModelError` and `Interrupted`; the end is staged then too, with the usage that was reported (X6).
     """
     journal, settings = execution.journal, execution.agent.config.settings
+    feed = journal.feed if call.streamed else Feed(journal.session_id)
     told = ModelCall(call.id, execution.spent.iterations, call.purpose, call.model.name)
     model_calls.stage_request(execution, told)
     await execution.commit()
     started = asyncio.get_running_loop().time()
-    stream = OpenStream(call.id, call.purpose, call.request.chars, started, bool(call.tools))
+    stream = OpenStream(
+        call.id, call.purpose, call.model.name, call.prompt, call.request.chars, started, bool(call.tools),
+        call.streamed, {"purpose": call.purpose},
+    )  # fmt: skip
     request = ModelRequest(
         call.id, call.purpose, call.request.messages, call.tools, call.request.chars, journal.session_id, journal.turn
     )
@@ -57,7 +63,7 @@ async def ask_aside(step: Step, execution: Execution, call: SideCall) -> Reply:
     try:
         with step.interrupt.window():
             reply = await stream_reply(
-                call.model, request, stream, Feed(journal.session_id), journal.turn_id, _no_checkpoint,
+                call.model, request, stream, feed, journal.turn_id, _no_checkpoint,
                 timeout_secs=settings.llm_timeout_secs, retries=settings.llm_retries,
             )  # fmt: skip
     except BaseException as error:
@@ -70,4 +76,4 @@ async def ask_aside(step: Step, execution: Execution, call: SideCall) -> Reply:
 
 
 async def _no_checkpoint(text: str) -> None:
-    """Nobody has seen the text, so none of it is worth keeping."""
+    """The text is no answer, so none of it is worth keeping."""

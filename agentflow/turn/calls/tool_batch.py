@@ -5,26 +5,39 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agentflow.clock import NewId
 from agentflow.live.interrupt import Interrupt
 from agentflow.message import Message, ToolCall
-from agentflow.tools.calls import Prepared, finalize, prepare
+from agentflow.tools.calls import Prepared, prepare
 from agentflow.tools.results import ToolResult, refused
+from agentflow.turn.decide.decision import Decision
 from agentflow.turn.rules.decisions import Pause, RunTools
 from agentflow.turn.run import tool_calls
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.in_flight import milliseconds_since
 
-Perform = Callable[[Prepared], Coroutine[Any, Any, ToolResult | Pause]]
+Outcome = ToolResult | Pause | Decision
+"""A result; a sub-agent's question, for which the call stays open; or what a worker said instead of a result."""
+
+Perform = Callable[[Prepared], Coroutine[Any, Any, Outcome]]
 
 NOBODY_TO_ASK = "Nobody can be asked here. Decide yourself, or report back what you need to know."
 
 _WAITS_FOR_CLIENT = "Not run: the turn waits for the client, which performs '{name}'. Call this in a reply of its own."
 
 _GIVE_UP_SECS = 0.2  # how long a cancelled async flow may take to end before the turn goes on without it
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A call that came to something; `started` is the loop's time, null when that was in another process."""
+
+    prepared: Prepared
+    outcome: Outcome
+    started: float | None
 
 
 class ToolBatch:
@@ -46,7 +59,7 @@ class ToolBatch:
         self._ready: list[Prepared] = []
         self._waiting: deque[Prepared] = deque()
         self._ender: Prepared | None = None
-        self._running: dict[asyncio.Task[ToolResult | Pause], tuple[Prepared, float]] = {}
+        self._running: dict[asyncio.Task[Outcome], tuple[Prepared, float]] = {}
         self._order = [call.id for call in plan.ordinary]
 
     def stage(self, plan: RunTools, calls: Sequence[ToolCall], reply_id: str) -> None:
@@ -66,7 +79,7 @@ class ToolBatch:
         for call in calls:
             tool_calls.request(self._execution, call, reply_id, started=call.id in starting)
         for call, result in failed:
-            self._record(call, result, None)
+            self._record(call, result, self._new_id(), None)
 
     def _without_enders(self, plan: RunTools, failed: list[tuple[ToolCall, ToolResult]]) -> RunTools:
         """A reply that leaves calls to the client pauses for them alone (C38)."""
@@ -97,51 +110,58 @@ class ToolBatch:
     def _set_asked(self, prepared: Prepared) -> None:
         self.asked = prepared
 
-    async def run(self, interrupt: Interrupt, last: Callable[[], bool]) -> None:
-        """Commit what is staged and run it.
+    @property
+    def is_open(self) -> bool:
+        """Whether calls still run or may start; not so the one that waits for an answer."""
+        return bool(self._ready or self._running)
 
-        `last()` is called once every call has its result, before that result is committed, so that what follows
-        can ride on the commit; when it returns false it is left to the caller.
-        """
-        try:
-            if self._ready or last():
-                await self._execution.commit()
-            while self._ready or self._running:
-                self._start_ready()
-                with interrupt.window():
-                    await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
-                self._take_results()
-                for prepared in self._take_free_slots():
-                    tool_calls.start(self._execution, prepared.call)
-                if self._ready or self._running or last():
-                    await self._execution.commit()
-        finally:
-            await _abandon(self._running)
-
-    def _take_results(self) -> None:
-        """Record every result there is; a call that failed the turn does so once the others have theirs (B07)."""
-        failed = None
+    async def next(self, interrupt: Interrupt) -> tuple[list[Finished], BaseException | None]:
+        """Start what is ready, and wait for the next calls that end, and for what one of them failed the turn with."""
+        self._start_ready()
+        with interrupt.window():
+            await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
+        finished: list[Finished] = []
+        failure: BaseException | None = None
         for task in [task for task in self._running if task.done()]:
             prepared, started = self._running.pop(task)
             if (error := task.exception()) is None:
-                self._ended(prepared, task.result(), started)
-            failed = failed or error
-        if failed is not None:
-            raise failed
+                finished.append(Finished(prepared, task.result(), started))
+            failure = failure or error
+        return finished, failure
 
-    def _ended(self, prepared: Prepared, result: ToolResult | Pause, started: float) -> None:
-        if isinstance(result, Pause):
-            self._paused(result)
-        else:
-            self._record(prepared.call, finalize(result, prepared.tool), started, prepared)
+    def record(self, finished: Finished, result: ToolResult, message_id: str) -> None:
+        """Stage the result of a call."""
+        self._record(finished.prepared.call, result, message_id, finished.started)
+        if self.ends_with(finished):
+            self._ender = None
+            self.answer = result.text if result.ok else None
 
-    def _paused(self, pause: Pause) -> None:
+    def ends_with(self, finished: Finished) -> bool:
+        """Whether that call ends the turn, when it succeeds."""
+        return finished.prepared is self._ender
+
+    def paused(self, pause: Pause) -> None:
         """The call stays open: a sub-agent that the turn was handed to waits, or the client performs the call."""
         if not pause.calls:
             self._ender = None
         before = () if self.pause is None else self.pause.calls
         calls = tuple(sorted((*before, *pause.calls), key=lambda call: self._order.index(call.id)))
         self.pause = replace(pause, call_id=calls[0].id, calls=calls) if calls else pause
+
+    def go_on(self, prepared: Prepared, results: Sequence[Message]) -> None:
+        """Take up a batch that another process began: only the call that ends the turn is left."""
+        self._ender = prepared
+        self.results += results
+
+    def start_waiting(self) -> None:
+        """Stage what may start now, for the next commit."""
+        for prepared in self._take_free_slots():
+            tool_calls.start(self._execution, prepared.call)
+
+    async def abandon(self) -> None:
+        """Cancel what still runs; whatever it returns later is dropped (T23)."""
+        running, self._running, self._ready = self._running, {}, []
+        await _abandon(running)
 
     def _start_ready(self) -> None:
         loop = asyncio.get_running_loop()
@@ -157,18 +177,12 @@ class ToolBatch:
             self._ready.append(self._ender)
         return self._ready
 
-    def _record(
-        self, call: ToolCall, result: ToolResult, started: float | None, prepared: Prepared | None = None
-    ) -> None:
+    def _record(self, call: ToolCall, result: ToolResult, message_id: str, started: float | None) -> None:
         milliseconds = None if started is None else milliseconds_since(started)
-        self.results.append(tool_calls.finish(self._execution, call.id, self._new_id(), result, milliseconds))
-        if prepared is not None and prepared is self._ender:
-            self._ender = None
-            self.answer = result.text if result.ok else None
+        self.results.append(tool_calls.finish(self._execution, call.id, message_id, result, milliseconds))
 
 
-async def _abandon(running: Iterable[asyncio.Task[ToolResult | Pause]]) -> None:
-    """Cancel what still runs; whatever it returns later is dropped (T23)."""
+async def _abandon(running: Iterable[asyncio.Task[Outcome]]) -> None:
     tasks = list(running)
     for task in tasks:
         task.cancel()

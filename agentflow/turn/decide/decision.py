@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from agentflow.message import Message
 from agentflow.turn.decide.actions import Action, Call, Following, Given, ReplaceContext
 from agentflow.turn.decide.triggers import Trigger
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What holds from a decision on: another state, unless null, and `agent`, other keys of the configuration."""
+
+    state: Any = None
+    agent: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +28,7 @@ class Decision:
     has its result.
     """
 
+    changes: Changes | None = None
     view: tuple[Message, ...] | None = None
     record: Message | None = None
     replace: ReplaceContext | None = None
@@ -31,6 +41,12 @@ class Decision:
         replace = () if self.replace is None else (self.replace,)
         then = () if self.then is None else (self.then,)
         return (*replace, *self.calls, *self.given, *then)
+
+    @property
+    def acts_on_reply(self) -> bool:
+        """Whether it says what becomes of a call of the message that is recorded."""
+        asked = {call.id for call in self.record.tool_calls} if self.record is not None else set()
+        return any(action.id in asked for action in (*self.given, *self.calls))
 
     @property
     def leaves(self) -> bool:

@@ -97,6 +97,7 @@ def _recorded(response: Response, situation: Situation) -> tuple[tuple[Message, 
         wire.refuse("messages", "cannot be given at session.start, only state and agent.")
     if added is None or len(added) > 1 or brought is None or not _stands_for(added[0], brought):
         return response.messages, None
+    wire.refuse_engine_fields(added[0], f"messages[{len(response.messages) - 1}]")
     said = replace(added[0], id=brought.id)
     return None, brought if said.as_dict() == brought.as_dict() else said
 
@@ -145,7 +146,7 @@ class _Judge:
                     calls.append(action)
                 case CallModel() | Done() | Fail():
                     then = action
-        return Decision(view, self._record, replacement, tuple(given), tuple(calls), then)
+        return Decision(None, view, self._record, replacement, tuple(given), tuple(calls), then)
 
     def _check(self, action: Action) -> None:
         kind = TYPES[type(action)]
@@ -197,6 +198,8 @@ class _Judge:
         held = TABLE[situation.point][table.LLM_CALL] is May.HELD
         if call.purpose == "summary" and not (held and situation.can_summarize):
             wire.refuse("purpose", "there is nothing to summarize here.")
+        if call.purpose == "summary" and call.template:
+            wire.refuse("template", "the prompt of a summary is no template.")
         if call.id is not None and (not held or call.id != situation.held or call.purpose == "summary"):
             what = f"{situation.held!r} is held" if held else "no call is held here"
             wire.refuse("id", f"{call.id!r} cannot be called by its id: {what}.")

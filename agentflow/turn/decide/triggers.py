@@ -27,14 +27,14 @@ class MessagesDelivered:
 
     point: ClassVar[Point] = Point.CLIENT_MESSAGES
 
-    messages: Sequence[Message]
+    messages: Sequence[Message] | None
     new_from: int
     client: Mapping[str, Any]
 
     def told(self) -> dict[str, Any]:
         return {
             "type": "client.messages",
-            "messages": [message.as_dict() for message in self.messages],
+            "messages": [message.as_dict() for message in self.messages or ()],
             "new_from": self.new_from,
             "client": dict(self.client),
         }
@@ -55,7 +55,7 @@ class QuestionAnswered:
 
 @dataclass(frozen=True, slots=True)
 class ReplyFinished:
-    """A model call has ended, with a reply or with an error; `calls` are those of the reply."""
+    """A model call has ended, with a reply or with an error; of a summary: the call that is `held` for it."""
 
     id: str
     purpose: str
@@ -63,6 +63,8 @@ class ReplyFinished:
     usage: Usage | None
     truncated: bool = False
     error: AgentflowError | None = None
+    held: str | None = None
+    can_summarize: bool = False
 
     @property
     def point(self) -> Point:
@@ -121,14 +123,15 @@ class ContextLimit:
     strategy: str | None
     tokens: int
     window: int | None
-    call_id: str
+    held: str
     interface: str
     request: Sequence[Mapping[str, Any]]
     stream: bool
+    can_summarize: bool
 
     def told(self) -> dict[str, Any]:
         call = {
-            "id": self.call_id,
+            "id": self.held,
             "llm": self.interface,
             "request": {"messages": list(self.request)},
             "stream": self.stream,

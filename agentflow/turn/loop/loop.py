@@ -1,302 +1,309 @@
-"""The iteration loop of one execution: model call, reply, tools, results, again (T8).
+"""The interpreter of decisions: what is decided is done, and what that leads to is decided next (T8, C33).
 
-The same loop runs the main agent and every sub-agent. It stages and commits through its execution and comes back
-with the decision that ended it; what that means for the turn is for whoever started the loop.
+The same loop runs the main agent and every sub-agent, whoever decides. It stages and commits through its execution
+and comes back with what ended it; what that means for the turn is for whoever started the loop.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from agentflow.agents.loaded_agent import LoadedAgent
-from agentflow.config.agent_config import Settings
-from agentflow.conversation.history import BuiltRequest, Exchange
-from agentflow.conversation.questions import check_questions
+from agentflow.conversation.history import Exchange
+from agentflow.conversation.repair import ASK_USER
 from agentflow.errors import ModelError
 from agentflow.message import Message, ToolCall
 from agentflow.models.assembly import Reply
 from agentflow.models.protocol import ModelRequest
 from agentflow.store import rows
-from agentflow.tools.calls import Prepared, execute, finalize, prepare, prepare_with
-from agentflow.tools.flows import reserved
-from agentflow.tools.materials import read
-from agentflow.tools.results import ToolResult, refused
-from agentflow.tools.tool import CLIENT, WORKER
+from agentflow.text import compact_json
+from agentflow.tools.results import ToolResult
 from agentflow.turn.calls import left_open
-from agentflow.turn.calls.flow_context import flow_context
 from agentflow.turn.calls.hooks import Hooks
 from agentflow.turn.calls.model_stream import stream_reply
-from agentflow.turn.calls.tool_batch import ToolBatch
-from agentflow.turn.loop import sub_agents
+from agentflow.turn.decide.actions import AskUser, Call, CallModel, CallTool, Done, Fail, Following
+from agentflow.turn.decide.decision import Decision
+from agentflow.turn.decide.triggers import ReplyFinished
+from agentflow.turn.loop.call_round import CallRound, Round
+from agentflow.turn.loop.course import Course
 from agentflow.turn.loop.making_room import Room
-from agentflow.turn.rules.decisions import (
-    AskLimit,
-    CallModel,
-    Fail,
-    Finish,
-    NextMove,
-    Pause,
-    RunTools,
-    after_reply,
-    after_results,
-)
-from agentflow.turn.run import model_calls, tool_calls
+from agentflow.turn.loop.model_use import ModelUse
+from agentflow.turn.loop.planner import Planner
+from agentflow.turn.loop.tool_runs import Builtin, ToolRuns
+from agentflow.turn.rules.decisions import AskLimit, Ended, Pause, after_reply, limit_reached
+from agentflow.turn.rules.limits import reached
+from agentflow.turn.run import model_calls
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.in_flight import OpenStream
 from agentflow.turn.run.step import Step
 
-Ended = Pause | AskLimit | Finish | Fail
-Next = CallModel | Ended
-
 
 class Loop:
-    """Runs one execution."""
+    """Runs one execution. `inputs` are those of its agent; `given_ids` takes down ids of calls that got one of ours."""
 
-    def __init__(self, step: Step, execution: Execution) -> None:
+    def __init__(
+        self, step: Step, execution: Execution, course: Course, inputs: Mapping[str, Any],
+        builtins: Mapping[str, Builtin], given_ids: dict[str, str],
+    ) -> None:  # fmt: skip
         self._step = step
         self._execution = execution
+        self._course = course
+        self._inputs = inputs
+        self._given_ids = given_ids
         self._journal = execution.journal
-        self._room = Room(step, execution)
+        self._room = Room(step, execution, course)
+        self._planner = Planner(step, execution)
         self._hooks = Hooks(step, execution)
+        self._tools = ToolRuns(step, execution, course, self._hooks, builtins)
+        self._has_begun = False
+        self._last_of: str | None = None  # the limit whose one last call was made (T39)
 
-    @property
-    def _agent(self) -> LoadedAgent:
-        return self._execution.agent
+    async def run(self, decision: Decision) -> Ended:
+        """Do what was decided, and what is decided then, until something ends it.
 
-    @property
-    def settings(self) -> Settings:
-        return self._agent.config.settings
-
-    async def run(self, call_id: str, limit: str | None = None) -> Ended:
-        """Run until a decision ends it. `call_id` is the first model call, recorded as requested already; `limit`
-        makes it the last one, without tools.
-
-        Raises `ModelError` and `Interrupted`: what is open then is known to the execution.
+        Raises `ModelError`, `WorkerFailed` and `Interrupted`: what is open then is known to the execution.
         """
-        following: Next = CallModel(limit)
-        while isinstance(following, CallModel):
-            message, plan = await self._call_model(call_id, following.limit)
-            if isinstance(plan, CallModel):
-                following, call_id = plan, self._step.new_id()
-                model_calls.request(self._execution, call_id)
-                await self._execution.commit()
-            elif not isinstance(plan, RunTools) or message is None:
-                return plan if isinstance(plan, Fail | Finish) else Finish(following.limit)
-            else:
-                following, call_id = await self._run_tools(plan, message, message.tool_calls, following.limit)
+        following: Decision | Ended = decision
+        while isinstance(following, Decision):
+            following = await self._perform(following)
         return following
-
-    async def begin(self) -> Ended | None:
-        """What the input leads to instead of its answer by the model; null: nothing else."""
-        return None
-
-    async def finish(self, ended: Ended) -> Ended:
-        """The end that the turn comes to."""
-        return ended
-
-    async def _decided(
-        self, call_id: str, reply: Reply, message: Message | None, plan: NextMove
-    ) -> tuple[Message | None, NextMove]:
-        """What is recorded of a reply, and what follows."""
-        return message, plan
-
-    async def take_up(self) -> None:
-        """Get ready to go on with a turn that began in an earlier step."""
 
     async def handed_back(self, held: Exchange, call: ToolCall, result: ToolResult) -> Ended:
         """Go on with the result of a `delegate` call that waited for an answer; the other results are there."""
-        prepared = prepare(call, self._agent.tools)
-        if isinstance(prepared, Prepared):
-            result = await self._delegated(prepared, result)
-        recorded = tool_calls.finish(self._execution, call.id, self._step.new_id(), result, None)
-        return await self.go_on(held.message, [*held.results, recorded], result.text if result.ok else None)
+        following = await self._round(held.message, None, None).handed_back(held, call, result)
+        return following if isinstance(following, Pause) else await self.run(following)
 
-    async def _delegated(self, prepared: Prepared, result: ToolResult) -> ToolResult:
-        return finalize(await self.after_tool(prepared, result), prepared.tool)
+    async def _perform(self, decision: Decision) -> Decision | Ended:
+        """One decision, in its order."""
+        await self._course.take(decision)
+        if decision.replace is not None:
+            await self._course.replace(decision.replace, None)
+        if decision.record is not None:
+            self._execution.staging.record(decision.record)
+        if decision.record is not None and decision.record.tool_calls:
+            return await self._round(decision.record, decision.then, None).run(decision)
+        if decision.calls:
+            return await self._own_calls(decision)
+        return await self._follow(decision.then)
 
-    async def go_on(self, reply: Message, results: Sequence[Message], answer: str | None) -> Ended:
-        """Take up a reply whose last result has just been staged, in another process than the one that ran the rest.
+    async def _follow(self, then: Following | None) -> Decision | Ended:
+        """The end of a decision; with nothing more to do the turn is done (C33)."""
+        match then:
+            case CallModel():
+                return await self._call_model(then)
+            case Done() | Fail():
+                return then
+            case None:
+                return Done()
 
-        `answer` is that result when it ends the turn.
-        """
-        following, call_id = self._after_results(reply, results, None, answer, None)
-        if isinstance(following, CallModel):
+    async def _own_calls(self, decision: Decision) -> Decision | Ended:
+        """Calls that no reply asked for are a message of their own."""
+        calls = tuple(map(self._call, decision.calls))
+        message = Message(self._step.new_id(), "assistant", None, calls)
+        self._execution.staging.record(message)
+        acted = replace(decision, calls=tuple(CallTool(call.id) for call in calls))
+        return await self._round(message, decision.then, None).run(acted)
+
+    def _call(self, action: Call) -> ToolCall:
+        """A call with an id that no other one has; one that is answered from outside always gets ours (T14)."""
+        name = ASK_USER if isinstance(action, AskUser) else action.name or ""
+        arguments = action.arguments if isinstance(action, AskUser) else compact_json(action.input or {})
+        agent = self._execution.agent
+        from_outside = name == ASK_USER or name in agent.worker_tools or name in agent.client_tools
+        id_ = action.id
+        if id_ is None or from_outside or self._execution.transcript.has_call(id_):
+            id_ = self._step.new_id()
+            if action.id is not None:
+                self._given_ids[id_] = action.id
+        return ToolCall(id_, name, arguments)
+
+    def _round(self, reply: Message, then: Following | None, limit: str | None) -> CallRound:
+        return CallRound(self._step, self._execution, self._course, self._tools, Round(reply, then, limit))
+
+    # -- a model call ------------------------------------------------------------------------------------------------
+
+    async def _call_model(self, call: CallModel) -> Decision | Ended:
+        allowed = self._allowed(call)
+        if not isinstance(allowed, CallModel):
+            return allowed
+        begun = await self._begin(allowed)
+        if not isinstance(begun, CallModel):
+            return begun
+        waiting = self._execution.in_flight.waiting
+        call_id = waiting if waiting is not None else self._request(begun)
+        if waiting is None:
             await self._execution.commit()
-            return await self.run(call_id)
-        return following
+        return await self._send(call_id, begun)
 
-    async def _call_model(self, call_id: str, limit: str | None) -> tuple[Message | None, NextMove]:
-        """Call the model and stage its reply; what follows it. `limit`: the last call, without tools."""
-        with_tools = limit is None and bool(self._agent.schemas)
-        await self._room.before(call_id, with_tools=with_tools)
+    def _allowed(self, call: CallModel) -> CallModel | AskLimit | Fail:
+        """The call, the last one when a limit is used up, or what a limit has instead of it (T39)."""
+        execution, settings = self._execution, self._execution.agent.config.settings
+        if call.limit is not None or not execution.spent.iterations:
+            return call
+        name = reached(settings, execution.spent, execution.usage)
+        if name is None:
+            return call
+        if settings.on_limit == "ask":
+            return AskLimit(name)
+        if settings.on_limit == "answer" and self._last_of != name:
+            self._last_of = name
+            return replace(call, limit=name)
+        return Fail(limit_reached(name, getattr(settings, name)), limit=name)
+
+    async def _begin(self, call: CallModel) -> CallModel | Decision | Pause:
+        """Before the first model call of a step: the compaction of `settings`, then the plan of the turn (T6, T33)."""
+        if self._has_begun:
+            return call
+        self._has_begun = True
+        if self._room.due_by_settings():
+            call_id = self._execution.in_flight.waiting or self._request(call)
+            compacted = await self._room.by_settings(call_id, call)
+            if isinstance(compacted, Decision):
+                return compacted
+            call = compacted
+        planned = await self._planner.run()
+        if isinstance(planned, Pause):
+            return planned
+        return call if planned is None else await self._unplanned(planned, call)
+
+    async def _unplanned(self, failed: ReplyFinished, call: CallModel) -> CallModel | Decision:
+        """The planner's call failed: the turn goes on without a plan, unless something else is decided."""
+        decision = await self._course.decide(failed, Decision(then=call))
+        plain = isinstance(decision.then, CallModel) and not decision.leaves and not decision.calls
+        return decision.then if plain and isinstance(decision.then, CallModel) else decision
+
+    def _request(self, call: CallModel) -> str:
+        call_id = self._step.new_id()
+        use = ModelUse.of(call, self._execution, self._inputs)
+        model_calls.request(self._execution, call_id, use.model.name)
+        return call_id
+
+    async def _send(self, call_id: str, call: CallModel) -> Decision | Ended:
+        """Let a call go out that waits; the reply, or its failure, is decided about."""
+        with_tools = call.limit is None and bool(self._execution.agent.schemas)
+        if call.messages is None:
+            held = await self._room.before(call_id, call, with_tools=with_tools)
+            if isinstance(held, Decision):
+                return held
+            call = held
         try:
-            reply = await self._stream(call_id, with_tools)
+            try:
+                reply = await self._stream(call_id, call)
+            except ModelError as error:
+                if call.messages is not None or not self._execution.in_flight.take_back(error):
+                    raise
+                self._execution.spent.taken_back()
+                held = await self._room.after_refusal(call_id, call, with_tools=with_tools)
+                if isinstance(held, Decision):
+                    return held
+                call = held
+                reply = await self._stream(call_id, call)
         except ModelError as error:
-            if not self._execution.in_flight.take_back(error):
-                raise
-            self._execution.spent.taken_back()
-            await self._room.after_refusal(call_id, with_tools=with_tools)
-            reply = await self._stream(call_id, with_tools)
-        if self._hooks.has("post_model"):
-            said = await self._hooks.call("post_model", {"text": reply.text, "finish_reason": reply.finish_reason})
-            reply = replace(reply, text=said["text"]) if "text" in said else reply
-        calls = left_open.identified(self._execution, reply.tool_calls, self._step.new_id)
-        plan: NextMove = after_reply(
-            calls, reply.finish_reason or "", reply.text, enders=self._agent.enders, settings=self.settings,
-            spent=self._execution.spent, limit=limit,
-        )  # fmt: skip
-        message, plan = await self._decided(call_id, reply, self._message(call_id, reply, calls), plan)
-        model_calls.complete(self._execution, reply, message)
-        if message is not None and not message.tool_calls:
-            self._execution.transcript.remember(message)
-        return message, plan
+            return await self._failed(call_id, error)
+        return await self._replied(call_id, call, reply)
 
-    async def _stream(self, call_id: str, with_tools: bool) -> Reply:
-        built = self._request(with_tools=with_tools)
-        now = asyncio.get_running_loop().time()
-        stream = OpenStream(call_id, "main", built.chars, now, with_tools, self._execution.delta_says)
+    async def _stream(self, call_id: str, call: CallModel) -> Reply:
+        execution, settings = self._execution, self._execution.agent.config.settings
+        use = ModelUse.of(call, execution, self._inputs)
+        if use.model.name != execution.in_flight.waiting_model:
+            model_calls.change_model(execution, call_id, use.model.name)
+        built = use.request(execution)
+        stream = OpenStream(
+            call_id, "main", use.model.name, use.prompt, built.chars, asyncio.get_running_loop().time(),
+            bool(use.tools), use.streamed, execution.delta_says,
+        )  # fmt: skip
         messages = built.messages
         if self._hooks.has("pre_model"):
             said = await self._hooks.call("pre_model", {"messages": messages})
             messages = said.get("messages", messages)
         request = ModelRequest(
-            call_id, "main", messages, self._agent.schemas if with_tools else (), built.chars,
-            self._journal.session_id, self._step.claimed.turn,
-        )  # fmt: skip
-        model_calls.go_out(self._execution, stream)
+            call_id, "main", messages, use.tools, built.chars, self._journal.session_id, self._step.claimed.turn
+        )
+        model_calls.go_out(execution, stream)
         with self._step.interrupt.window():
             return await stream_reply(
-                self._agent.model, request, stream, self._journal.feed, self._journal.turn_id,
+                use.model, request, stream, self._journal.feed, self._journal.turn_id,
                 lambda text: self._journal.commit_aside(rows.CheckpointLlmCall(text, call_id)),
-                timeout_secs=self.settings.llm_timeout_secs, retries=self.settings.llm_retries,
+                timeout_secs=settings.llm_timeout_secs, retries=settings.llm_retries,
             )  # fmt: skip
 
-    def _request(self, *, with_tools: bool) -> BuiltRequest:
-        return self._execution.request(with_tools=with_tools)
+    async def _failed(self, call_id: str, error: ModelError) -> Decision | Ended:
+        """A call that gave no reply: the turn fails with what was shown, unless something else is decided."""
+        stream, proposal = self._execution.in_flight.stream, Decision(then=Fail(error))
+        if stream is None:
+            raise error
+        shown = Message(call_id, "assistant", stream.shown) if stream.shown.strip() else None
+        trigger = ReplyFinished(call_id, "main", shown, stream.assembler.usage, error=error)
+        decision = await self._course.decide(trigger, proposal)
+        if isinstance(decision.then, Fail) and not decision.leaves and not decision.calls:
+            return decision.then  # the end of the turn closes the call, and keeps what was shown
+        model_calls.fail(self._execution, error, "errored")
+        return decision
 
-    def _message(self, call_id: str, reply: Reply, calls: tuple[ToolCall, ...]) -> Message | None:
+    # -- a reply -----------------------------------------------------------------------------------------------------
+
+    async def _replied(self, call_id: str, call: CallModel, reply: Reply) -> Decision | Ended:
+        execution, agent = self._execution, self._execution.agent
+        if self._hooks.has("post_model"):
+            said = await self._hooks.call("post_model", {"text": reply.text, "finish_reason": reply.finish_reason})
+            reply = replace(reply, text=said["text"]) if "text" in said else reply
+        message = self._message(call_id, reply)
+        proposal = after_reply(
+            message, reply.finish_reason or "", enders=agent.enders, settings=agent.config.settings,
+            spent=execution.spent, limit=call.limit,
+        )  # fmt: skip
+        trigger = ReplyFinished(call_id, "main", message, reply.usage, reply.finish_reason == "length")
+        decision = await self._course.decide(trigger, proposal)
+        decision = self._with_own(call_id, decision)
+        if message is not None and decision.record is not message:
+            execution.staging.add(rows.KeepReply(compact_json(message.as_dict()), call_id))
+        if decision.replace is not None and decision.acts_on_reply:
+            model_calls.complete(execution, reply, None)  # the reply follows the history that replaces this one
+            return decision
+        return await self._recorded(reply, decision, call.limit)
+
+    async def _recorded(self, reply: Reply, decision: Decision, limit: str | None) -> Decision | Ended:
+        execution, record = self._execution, decision.record
+        model_calls.complete(execution, reply, record)
+        after = replace(decision, record=None, given=(), calls=())
+        if record is None:
+            return replace(after, calls=decision.calls)
+        if not record.tool_calls:
+            execution.transcript.remember(record)
+            return after
+        if not decision.leaves:
+            return await self._round(record, decision.then, limit).run(decision)
+        following = await self._round(record, None, limit).run(Decision())  # nobody acts on its calls
+        return following if isinstance(following, Pause) else replace(after, calls=decision.calls)
+
+    def _message(self, call_id: str, reply: Reply) -> Message | None:
         """The reply as it is recorded; a reply that says nothing is no message (B37)."""
+        calls = left_open.identified(self._execution, reply.tool_calls, self._step.new_id)
         text = reply.text if reply.text.strip() else None
         if text is None and not calls:
             return None
-        provider = {"model": self._agent.model.name, **reply.provider} if reply.provider else None
+        stream = self._execution.in_flight.stream
+        provider = {"model": stream.model, **reply.provider} if reply.provider and stream is not None else None
         return Message(call_id, "assistant", text, calls, provider=provider)
 
-    async def _run_tools(
-        self, plan: RunTools, reply: Message, calls: tuple[ToolCall, ...], limit: str | None
-    ) -> tuple[Next, str]:
-        """Run the calls of a reply; what follows, and the id of the model call if one does."""
-        batch = ToolBatch(self._execution, plan, self._perform, self._step.new_id)
-        batch.stage(plan, calls, reply.id)
-        following: list[tuple[Next, str]] = []
-
-        def last() -> bool:
-            following.append(self._after_results(reply, batch.results, self._asked(batch), batch.answer, limit))
-            return isinstance(following[0][0], CallModel)
-
-        await batch.run(self._step.interrupt, last)
-        return following[0]
-
-    def _asked(self, batch: ToolBatch) -> Pause | None:
-        """The question that waits: the execution's own, or that of a sub-agent the turn was handed to (T22)."""
-        if batch.asked is None:
-            return batch.pause
-        checked = check_questions(batch.asked.arguments)
-        return Pause(batch.asked.call.id, checked if isinstance(checked, tuple) else (), self._execution.number)
-
-    def _after_results(
-        self, reply: Message, results: Sequence[Message], asked: Pause | None, answer: str | None, limit: str | None
-    ) -> tuple[Next, str]:
-        """Decide once every call of a reply has its result, and stage what follows (T11)."""
-        execution, call_id = self._execution, self._step.new_id()
-        if asked is None:
-            execution.transcript.remember(reply, *results)
-        if answer is not None:
-            execution.record(Message(self._step.new_id(), "assistant", answer))
-        decision = self._decide(asked, answer, limit)
-        if isinstance(decision, CallModel):
-            model_calls.request(execution, call_id)
-        return decision, call_id
-
-    def _decide(self, asked: Pause | None, answer: str | None, limit: str | None) -> Next:
-        execution = self._execution
-        return after_results(
-            asked=asked, ended=answer is not None, settings=self.settings, spent=execution.spent,
-            usage=execution.usage, limit=limit,
-        )  # fmt: skip
-
-    async def _perform(self, prepared: Prepared) -> ToolResult | Pause:
-        """Perform a call between its hooks (T36)."""
-        if self._hooks.has("pre_tool"):
-            call = _call_payload(prepared)
-            said = await self._hooks.call("pre_tool", {"call": call, "arguments": prepared.arguments})
-            if "deny" in said:
-                return refused(said["deny"], "denied")
-            if "arguments" in said:
-                changed = prepare_with(prepared.call, prepared.tool, said["arguments"])
-                if isinstance(changed, ToolResult):
-                    return changed
-                prepared = changed
-        result = await self._done(prepared)
-        return await self.after_tool(prepared, result) if isinstance(result, ToolResult) else result
-
-    async def after_tool(self, prepared: Prepared, result: ToolResult) -> ToolResult:
-        """The result of a call as its hooks leave it."""
-        if self._hooks.has("post_tool"):
-            about = {"call": _call_payload(prepared), "ok": result.ok, "result": result.text}
-            said = await self._hooks.call("post_tool", about)
-            result = replace(result, text=said["result"]) if "result" in said else result
-        return result
-
-    async def _done(self, prepared: Prepared) -> ToolResult | Pause:
-        """A flow is executed; a built-in is done by the part of the turn that knows how."""
-        if prepared.tool.handler == WORKER:
-            return await self._left_open(prepared)
-        if prepared.tool.handler == CLIENT:
-            return left_open.left_to_client(self._execution, prepared)
-        if prepared.tool.flow is not None:
-            return await execute(prepared, flow_context(self._step, self._execution, prepared.call.id, {}))
-        perform = _BUILTINS[prepared.tool.name]
-        return await perform(self._step, self._execution, prepared)
-
-    async def _left_open(self, prepared: Prepared) -> ToolResult:
-        """A call that is not run here waits for its result (C33)."""
-        return await left_open.settled(self._step, self._execution, prepared)
-
-
-def _call_payload(prepared: Prepared) -> dict[str, Any]:
-    return {"id": prepared.call.id, "name": prepared.call.name, "arguments": prepared.arguments}
-
-
-async def _write_todos(step: Step, execution: Execution, prepared: Prepared) -> ToolResult:
-    is_main = execution.number == step.claimed.execution
-    return execution.todos.write(prepared.arguments, streamed=is_main)
-
-
-async def _read_material(step: Step, execution: Execution, prepared: Prepared) -> ToolResult:
-    return read(execution.agent.material, prepared.tool.name, prepared.arguments)
-
-
-async def _task(step: Step, execution: Execution, prepared: Prepared) -> ToolResult:
-    return await sub_agents.task(step, execution, prepared.call, prepared.arguments, _run)
-
-
-async def _delegate(step: Step, execution: Execution, prepared: Prepared) -> ToolResult | Pause:
-    return await sub_agents.delegate(step, execution, prepared.call, prepared.arguments, _run)
-
-
-async def _run(step: Step, execution: Execution, call_id: str) -> Ended:
-    return await Loop(step, execution).run(call_id)
-
-
-_Perform = Callable[[Step, Execution, Prepared], Awaitable[ToolResult | Pause]]
-_BUILTINS: dict[str, _Perform] = {
-    reserved.WRITE_TODOS: _write_todos,
-    reserved.READ_SKILL: _read_material,
-    reserved.READ_REFERENCE: _read_material,
-    reserved.TASK: _task,
-    reserved.DELEGATE: _delegate,
-}
+    def _with_own(self, call_id: str, decision: Decision) -> Decision:
+        """A reply with the calls that were added to it, and with the inputs that its calls run with."""
+        record = decision.record
+        asked = {call.id for call in record.tool_calls} if record is not None else set()
+        added = [call for call in decision.calls if call.id not in asked]
+        inputs = {
+            call.id: call.input for call in decision.calls
+            if isinstance(call, CallTool) and call.id in asked and call.input is not None
+        }  # fmt: skip
+        if (decision.leaves and not decision.acts_on_reply) or not (added or inputs):
+            return decision
+        own = {id(action): self._call(action) for action in added}
+        record = record or Message(call_id, "assistant", None)
+        kept = tuple(
+            replace(call, arguments=compact_json(inputs[call.id])) if call.id in inputs else call
+            for call in record.tool_calls
+        )
+        calls = tuple(CallTool(own[id(action)].id if id(action) in own else action.id) for action in decision.calls)
+        return replace(decision, record=replace(record, tool_calls=(*kept, *own.values())), calls=calls)

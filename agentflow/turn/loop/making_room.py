@@ -1,21 +1,22 @@
 """Making room before model calls: the effects of what `context` decides (X7-X17).
 
-A call that would read too much is held: it is recorded as requested and waits. `context.limited` opens the phase;
-`context.replaced` or `context.kept` closes it, and a model call in between is the summary. Then the held call goes
-out, whatever came of it. Whatever fails in here leaves the history as it was: fail open, no loop.
+A call that would read too much is held: it is recorded as requested and waits, and what is proposed for it is decided
+like anything else. `context.limited` opens the phase; `context.replaced` or `context.kept` closes it, and a model
+call in between is the summary. Whatever fails in here leaves the history as it was: fail open, no loop.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agentflow import clock, events
 from agentflow.context.compaction import Cut, KeptReason, Reading, keep_recent, make_room, refusal
 from agentflow.context.strategies import (
     Plan,
+    Strategy,
     idle_seconds,
     overflow_plan,
     plan,
@@ -24,21 +25,16 @@ from agentflow.context.strategies import (
 )
 from agentflow.context.summary import SummaryRequest, summary_request
 from agentflow.context.tokens import reported
-from agentflow.conversation.history import BuiltRequest
+from agentflow.conversation.history import BuiltRequest, wire_chars
 from agentflow.errors import AgentflowError, ModelError
 from agentflow.live.interrupt import Interrupted
-from agentflow.message import Usage
-from agentflow.store import rows
-from agentflow.store.records import AGENT, STATE, PathEntry
-from agentflow.text import compact_json
+from agentflow.message import Message
 from agentflow.turn.calls.side_call import SideCall, ask_aside
-from agentflow.turn.loop.replace_history import (
-    Replacement,
-    keep_history,
-    replace_history,
-    restate_todos,
-    tokens_now,
-)
+from agentflow.turn.decide.actions import CallModel, Done, ReplaceContext
+from agentflow.turn.decide.decision import Decision
+from agentflow.turn.decide.triggers import ContextLimit, ReplyFinished
+from agentflow.turn.loop.course import Course
+from agentflow.turn.loop.replace_history import keep_history, restate_todos, tokens_now
 from agentflow.turn.run import model_calls
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.step import Step
@@ -52,64 +48,81 @@ CutBy = Callable[[Reading], Cut | None]
 class Held:
     """A call that waits for room, and what is proposed for it (X12, X13).
 
-    `call_id` is null when the turn's first call is not recorded yet. Without a `cut` there is nothing to make room
-    with; `path` is what it was cut from. `with_tools`: the call offers its tools.
+    `call` is how it will be made. Without a `cut` there is nothing to make room with; `summary` is the next call that
+    may write one.
     """
 
-    call_id: str | None
+    call_id: str
+    call: CallModel
     plan: Plan
-    path: tuple[PathEntry, ...]
-    reading: Reading
     cut: Cut | None
+    summary: SummaryRequest | None
     with_tools: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a summary call came to: its text, or why the history is kept. A reset has neither, nor a call."""
+    """What a summary call came to, to be decided about; `kept` is why its text does not replace the history."""
 
+    trigger: ReplyFinished
+    proposal: Decision
     kept: KeptReason | None
-    text: str | None = None
-    call_id: str | None = None
-    usage: Usage = field(default_factory=Usage)
+    summary: SummaryRequest | None = None
 
 
 class Room:
-    """Makes room for one execution. What was tried so far is kept by the execution, so there may be many of these."""
+    """Makes room for one execution. What was tried so far is kept by the execution."""
 
-    def __init__(self, step: Step, execution: Execution) -> None:
+    def __init__(self, step: Step, execution: Execution, course: Course) -> None:
         self._step = step
         self._execution = execution
+        self._course = course
         self._tried = execution.tried
         self._is_main = execution.number == step.claimed.execution
         self._resumed = step.claimed.resumed
 
-    async def start(self) -> None:
-        """Compact by `settings`, before the first model call of a turn (X7, T6)."""
+    def due_by_settings(self) -> bool:
+        """Whether `settings` want the history compacted, before the first model call of a turn (X7, T6)."""
         settings, report = self._execution.agent.config.settings, self._execution.transcript.report
         fraction, window = settings.compaction_threshold_fraction, settings.compaction_context_window_tokens
-        if report is None or not settings_due(report, fraction, window, resumed=self._resumed):
-            return
-        wanted = settings_plan(report, fraction, window)
-        keep = settings.compaction_keep_recent_messages
-        call_id = self._step.claimed.call_id
-        await self._phase(call_id, wanted, lambda reading: keep_recent(reading, keep), with_tools=True)
+        return report is not None and settings_due(report, fraction, window, resumed=self._resumed)
 
-    async def before(self, call_id: str, *, with_tools: bool) -> None:
-        """Hold a call of the loop when a strategy applies, and let it go when room is made or cannot be (X11)."""
+    async def by_settings(self, call_id: str, call: CallModel) -> CallModel | Decision:
+        """Compact as `settings` say, while the turn's first call waits."""
+        settings, report = self._execution.agent.config.settings, self._execution.transcript.report
+        if report is None:
+            return call
+        keep = settings.compaction_keep_recent_messages
+        wanted = settings_plan(
+            report, settings.compaction_threshold_fraction, settings.compaction_context_window_tokens
+        )
+        return await self._phase(call_id, call, wanted, lambda reading: keep_recent(reading, keep), with_tools=True)
+
+    async def before(self, call_id: str, call: CallModel, *, with_tools: bool) -> CallModel | Decision:
+        """Hold a call of the loop when a strategy applies, and let it go when room is made or cannot be (X11).
+
+        How the call is to be made then, or what is done instead of it.
+        """
         if self._tried.is_first and self._resumed and reads_summary(self._execution):
             restate_todos(self._execution)
         wanted = self._wanted(with_tools)
+        following: CallModel | Decision = call
         if wanted is not None:
-            await self._phase(call_id, wanted, lambda reading: make_room(wanted, reading), with_tools=with_tools)
+            following = await self._phase(
+                call_id, call, wanted, lambda reading: make_room(wanted, reading), with_tools=with_tools
+            )
         self._tried.since_last_call = False
+        return following
 
-    async def after_refusal(self, call_id: str, *, with_tools: bool) -> None:
+    async def after_refusal(self, call_id: str, call: CallModel, *, with_tools: bool) -> CallModel | Decision:
         """The provider refused a call of the loop as too long: make room, so that it can run once more (X16)."""
         tokens = tokens_now(self._execution, with_tools=with_tools)
         wanted = overflow_plan(self._execution.agent.context, tokens=tokens)
-        await self._phase(call_id, wanted, lambda reading: make_room(wanted, reading), with_tools=with_tools)
+        following = await self._phase(
+            call_id, call, wanted, lambda reading: make_room(wanted, reading), with_tools=with_tools
+        )
         self._tried.since_last_call = False
+        return following
 
     # -- what is wanted --------------------------------------------------------------------------------------------
 
@@ -133,106 +146,68 @@ class Room:
 
     # -- what is done ----------------------------------------------------------------------------------------------
 
-    async def _phase(self, call_id: str | None, wanted: Plan, cut_by: CutBy, *, with_tools: bool) -> None:
+    async def _phase(
+        self, call_id: str, call: CallModel, wanted: Plan, cut_by: CutBy, *, with_tools: bool
+    ) -> CallModel | Decision:
         """From `context.limited` to what closes it, also when the turn ends in between (X20)."""
         try:
-            held = await self._hold(call_id, wanted, cut_by, with_tools=with_tools)
-            if held.cut is not None or wanted.strategy is not None or wanted.reason == "overflow":
-                self._tried.since_last_call = self._tried.since_last_call or _is_by_size(wanted)
-                await self._settle(held)
-            else:  # of `settings`: an attempt that costs nothing leaves the strategies their own
+            reading = await self._hold(call_id, wanted, with_tools=with_tools)
+            cut = cut_by(reading)
+            if cut is None and wanted.strategy is None and wanted.reason != "overflow":
+                # of `settings`: an attempt that costs nothing leaves the strategies their own
                 keep_history(self._execution, "nothing_to_summarize")
+                return call
+            self._tried.since_last_call = self._tried.since_last_call or _is_by_size(wanted)
+            return await self._settle(Held(call_id, call, wanted, cut, _first_summary(wanted, cut), with_tools))
         except BaseException as error:
             keep_history(self._execution, "interrupted" if isinstance(error, Interrupted) else "failed")
-            if call_id is not None:
+            if self._execution.in_flight.waiting is not None:
                 model_calls.give_up(self._execution, call_id, given_up())
             raise
 
-    async def _hold(self, call_id: str | None, wanted: Plan, cut_by: CutBy, *, with_tools: bool) -> Held:
-        """Read the path as it is recorded and cut it; `context.limited` rides on the next commit."""
+    async def _hold(self, call_id: str, wanted: Plan, *, with_tools: bool) -> Reading:
+        """Read the path as it is recorded; `context.limited` rides on the next commit."""
         execution = self._execution
         if execution.staging:
             await execution.commit()
-        path = tuple(await self._step.store.path(execution.journal.session_key, execution.place, lean_before=None))
+        path = await self._step.store.path(execution.journal.session_key, execution.place, lean_before=None)
         strategy = None if wanted.strategy is None else wanted.strategy.use
         execution.staging.tell(events.context_limited(call_id, wanted.reason, strategy, wanted.tokens, wanted.window))
         execution.tried.limited = wanted.tokens
         chars = execution.request(with_tools=with_tools).chars
-        reading = Reading(
+        return Reading(
             [entry.message for entry in path],
             turn_from=len(path) - len(execution.transcript.messages),
             lean=self._step.reads_lean(execution.agent.config.settings),
             fixed_chars=chars - execution.transcript.chars,
             model=execution.agent.model.name,
         )
-        return Held(call_id, wanted, path, reading, cut_by(reading), with_tools)
 
-    async def _settle(self, held: Held) -> None:
-        """Do as planned; whatever comes of it, the call may go out then."""
-        await self._conclude(held, await self._summary(held))
+    async def _settle(self, held: Held) -> CallModel | Decision:
+        """Do what is decided for the held call: summaries first, then the replace, then the call itself."""
+        kept: str = "nothing_to_summarize" if held.cut is None else "declined"
+        decision = await self._course.decide(self._limit(held), self._proposal(held))
+        while isinstance(decision.then, CallModel) and decision.then.purpose == "summary" and held.cut is not None:
+            written = await self._summary(held, held.cut, decision.then)
+            held = replace(held, summary=written.summary or held.summary)
+            kept = written.kept or "declined"
+            decision = await self._course.decide(written.trigger, written.proposal)
+        await self._course.take(decision)
+        if decision.replace is None:
+            keep_history(self._execution, kept)
+            self._tried.gave_up = self._tried.gave_up or (kept != "declined" and _is_by_size(held.plan))
+        else:
+            going = held.call_id if isinstance(decision.then, CallModel) else None
+            self._made(held, await self._course.replace(decision.replace, going, with_tools=held.with_tools))
+        if isinstance(decision.then, CallModel):
+            return again(held.call, decision.then)
+        model_calls.give_up(self._execution, held.call_id, given_up())
+        return Decision(then=decision.then or Done())
 
-    async def _conclude(self, held: Held, written: Written) -> None:
-        if written.kept is None and held.cut is not None:
-            await self._replace(held, held.cut, written.text)
-            return
-        keep_history(self._execution, written.kept or "nothing_to_summarize")
-        self._tried.gave_up = self._tried.gave_up or _is_by_size(held.plan)
-
-    async def _summary(self, held: Held) -> Written:
-        """The accepted summary, or why the history stays as it is; a reset has neither (X9, X13)."""
-        if held.cut is None:
-            return Written("nothing_to_summarize")
-        if held.plan.use == "reset":
-            return Written(None)
-        call_id = None
-        strategy = held.plan.strategy
-        request: SummaryRequest | None = summary_request(
-            held.cut.older, held.cut.older_of_turn, strategy.prompt if strategy is not None else None
-        )
-        while request is not None:
-            call = self._side_call(held, request)
-            call_id = call.id
-            try:
-                reply = await ask_aside(self._step, self._execution, call)
-            except ModelError as error:
-                _log.warning("session %s: the summary call failed: %s", self._execution.journal.session_id, error)
-                request = request.shorter() if error.kind == "context_overflow" else None
-                continue
-            kept = refusal(held.cut, reply.text, reply.finish_reason)
-            return Written(kept, reply.text, call_id, reply.usage or Usage())
-        return Written("failed", None, call_id)
-
-    def _side_call(self, held: Held, request: SummaryRequest) -> SideCall:
-        model = self._execution.agent.summary_model(held.plan.strategy)
-        built = BuiltRequest(request.messages, request.chars)
-        return SideCall(self._step.new_id(), "summary", model, built, request.prompt)
-
-    async def _in_force(self) -> list[tuple[int, str, Any]]:
-        """State and configuration to write again at the new head (X18); a worker's decisions do that themselves."""
-        execution = self._execution
-        if execution.carry_over is not None:
-            execution.carry_over()
-        if execution.carry_over is not None or execution.parent is not None:
-            return []
-        versions = await self._step.store.versions(execution.journal.session_key, execution.place)
-        kept = [(STATE, versions.state), (AGENT, versions.agent or None)]
-        return [
-            (versions.last + index, kind, value)
-            for index, (kind, value) in enumerate(((k, v) for k, v in kept if v is not None), 1)
-        ]
-
-    async def _replace(self, held: Held, cut: Cut, summary: str | None) -> None:
-        replacement = Replacement.of_cut(held.path, held.reading, cut, summary)
-        in_force = await self._in_force()
-        after = replace_history(
-            self._execution, replacement, held.call_id, self._step.new_id, with_tools=held.with_tools
-        )
-        branch, depth = self._execution.place or (None, None)
-        for number, kind, value in in_force:
-            turn = self._execution.journal.turn
-            self._execution.staging.add(rows.InsertStateVersion(number, kind, compact_json(value), turn, branch, depth))
-        await self._execution.commit()
-        by_density = held.plan.tokens * after // max(cut.tokens_before, 1)  # the provider's tokens may be smaller
+    def _made(self, held: Held, after: int) -> None:
+        """Room was made, and `after` tokens are read now: whether that helps (X17)."""
+        before = held.cut.tokens_before if held.cut is not None else held.plan.tokens
+        by_density = held.plan.tokens * after // max(before, 1)  # the provider's tokens may be smaller
         self._tried.promised = held.plan.limit
         if not held.plan.helped(max(after, by_density)):
             self._tried.gave_up = True
@@ -241,6 +216,80 @@ class Room:
                 "messages leave no more to gain, so this turn goes on as it is",
                 self._execution.journal.session_id, max(after, by_density), held.plan.limit,
             )  # fmt: skip
+
+    def _limit(self, held: Held) -> ContextLimit:
+        wanted, request = held.plan, self._execution.request(with_tools=held.with_tools)
+        return ContextLimit(
+            wanted.reason, None if wanted.strategy is None else wanted.strategy.use, wanted.tokens, wanted.window,
+            held.call_id, held.call.interface or "main", request.messages, held.call.stream is not False,
+            held.summary is not None,
+        )  # fmt: skip
+
+    def _proposal(self, held: Held) -> Decision:
+        going = CallModel(id=held.call_id)
+        if held.cut is None:
+            return Decision(then=going)
+        if held.plan.use == "reset":
+            return Decision(replace=ReplaceContext(None, held.cut.kept), then=going)
+        return Decision(then=self._summary_call(held.plan.strategy))
+
+    def _summary_call(self, strategy: Strategy | None) -> CallModel:
+        if strategy is None:
+            interface = self._execution.agent.config.settings.compaction_interface
+            return CallModel(purpose="summary", stream=False, interface=interface)
+        return CallModel(
+            purpose="summary", stream=False, interface=strategy.llm, model=strategy.model, prompt=strategy.prompt
+        )
+
+    async def _summary(self, held: Held, cut: Cut, call: CallModel) -> Written:
+        """Write a summary as decided; what came of it, and what is proposed then (X9, X13, X15)."""
+        request = held.summary or summary_request(cut.older, cut.older_of_turn)
+        request = request if call.prompt is None else replace(request, prompt=call.prompt)
+        side = self._side_call(request, call)
+        about: dict[str, Any] = {"held": held.call_id, "can_summarize": True}
+        going = CallModel(id=held.call_id)
+        try:
+            reply = await ask_aside(self._step, self._execution, side)
+        except ModelError as error:
+            _log.warning("session %s: the summary call failed: %s", self._execution.journal.session_id, error)
+            too_long = error.kind == "context_overflow" and call.messages is None
+            shorter = request.shorter() if too_long else None
+            trigger = ReplyFinished(side.id, "summary", None, None, error=error, **about)
+            if shorter is not None:
+                return Written(trigger, Decision(then=call), "failed", shorter)
+            return Written(trigger, Decision(then=going), "failed")
+        kept = refusal(cut, reply.text, reply.finish_reason)
+        message = Message(side.id, "assistant", reply.text)
+        trigger = ReplyFinished(side.id, "summary", message, reply.usage, reply.finish_reason == "length", **about)
+        accepted = None if kept is not None else ReplaceContext(reply.text, cut.kept)
+        return Written(trigger, Decision(replace=accepted, then=going), kept)
+
+    def _side_call(self, request: SummaryRequest, call: CallModel) -> SideCall:
+        model = self._execution.agent.model_for(call.interface, call.model)
+        if call.messages is None:
+            built, prompt = BuiltRequest(request.messages, request.chars), request.prompt
+        else:
+            built, prompt = _verbatim(call.messages, model.name), ""
+        return SideCall(self._step.new_id(), "summary", model, built, prompt, streamed=bool(call.stream))
+
+
+def again(held: CallModel, said: CallModel) -> CallModel:
+    """The held call as it was, with what is said of it now (X14)."""
+    prompt, template = (held.prompt, held.template) if said.prompt is None else (said.prompt, said.template)
+    return CallModel(
+        None, "main", said.messages or held.messages, said.interface or held.interface, said.model or held.model,
+        prompt, template, held.stream if said.stream is None else said.stream, held.limit,
+    )  # fmt: skip
+
+
+def _verbatim(messages: Sequence[dict[str, Any]], model: str) -> BuiltRequest:
+    return BuiltRequest(list(messages), sum(wire_chars(each, model) for each in messages))
+
+
+def _first_summary(wanted: Plan, cut: Cut | None) -> SummaryRequest | None:
+    if cut is None:
+        return None
+    return summary_request(cut.older, cut.older_of_turn, wanted.strategy.prompt if wanted.strategy else None)
 
 
 def _is_by_size(wanted: Plan) -> bool:

@@ -27,6 +27,7 @@ from agentflow.tools.tool import ASK_USER_TOOL, tool_schemas
 from agentflow.turn.calls import left_open
 from agentflow.turn.calls.side_call import SideCall, ask_aside
 from agentflow.turn.calls.tool_batch import ToolBatch
+from agentflow.turn.decide.triggers import ReplyFinished
 from agentflow.turn.rules.decisions import Pause, RunTools
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.step import Step
@@ -52,21 +53,23 @@ class Planner:
         self._step = step
         self._execution = execution
 
-    async def run(self) -> Pause | None:
-        """Have plan and todos of the turn ready for its next main call; a pause when the planner asks the user first.
+    async def run(self) -> Pause | ReplyFinished | None:
+        """Have plan and todos of the turn ready for its next main call; a pause when the planner asks the user first,
+        and its failure when it has none to give.
 
         A turn that has its plan, or made a main call without one, is not planned any more. Raises `Interrupted`.
         """
         agent = self._execution.agent
         return None if agent.planner is None or self._execution.is_planned else await self._plan(agent.planner)
 
-    async def _plan(self, model: Model) -> Pause | None:
+    async def _plan(self, model: Model) -> Pause | ReplyFinished | None:
         for _ in range(_ROUNDS):
+            call_id = self._step.new_id()
             try:
-                call_id, reply = await self._call(model)
+                reply = await self._call(call_id, model)
             except ModelError as error:
                 _log.warning("turn %s goes on without a plan: %s", self._step.claimed.turn_id, error)
-                return None
+                return ReplyFinished(call_id, "planner", None, None, error=error)
             if not reply.tool_calls:
                 if reply.text.strip() and reply.finish_reason != "length":
                     adopt(self._execution, reply.text.strip())
@@ -77,10 +80,13 @@ class Planner:
         _log.warning("turn %s goes on without a plan: its planner wrote none", self._step.claimed.turn_id)
         return None
 
-    async def _call(self, model: Model) -> tuple[str, Reply]:
-        call_id, prompt = self._step.new_id(), self._prompt()
-        call = SideCall(call_id, "planner", model, self._request(prompt, model), prompt, _SCHEMAS, _SCHEMAS_TEXT)
-        return call_id, await ask_aside(self._step, self._execution, call)
+    async def _call(self, call_id: str, model: Model) -> Reply:
+        prompt, can_ask = self._prompt(), ASK_USER_TOOL.name in self._execution.agent.tools
+        tools, text = (_SCHEMAS, _SCHEMAS_TEXT) if can_ask else ((), "")
+        request = self._request(prompt, model, len(text))
+        return await ask_aside(
+            self._step, self._execution, SideCall(call_id, "planner", model, request, prompt, tools, text)
+        )
 
     def _prompt(self) -> str:
         tools = [f"- {tool.name}: {tool.description}" for tool in self._execution.agent.tools.values()]
@@ -89,12 +95,12 @@ class Planner:
             sections.append("# The agent's instructions\n" + self._execution.prompt)
         return "\n\n".join(sections)
 
-    def _request(self, prompt: str, model: Model) -> BuiltRequest:
+    def _request(self, prompt: str, model: Model, tools_chars: int) -> BuiltRequest:
         """The step as the agent reads it, with what this model gave of its own in it (T15)."""
         transcript = self._execution.transcript
         current = History(model.name, before=transcript.earlier)
         current.extend(transcript.messages, model=model.name)
-        return build_request(prompt, transcript.earlier, transcript.step_texts, current, len(_SCHEMAS_TEXT))
+        return build_request(prompt, transcript.earlier, transcript.step_texts, current, tools_chars)
 
     def _answer_calls(self, call_id: str, reply: Reply, model: Model) -> Pause | None:
         """Record a reply that calls tools: the first `ask_user` pauses the turn, all else gets an error result."""
@@ -136,12 +142,14 @@ async def _not_run(prepared: Prepared) -> ToolResult:
 
 
 def adopt(execution: Execution, plan: str) -> None:
-    """Stage the plan with its turn, give it to the step, and make its items the first todos."""
-    execution.staging.add(rows.PlanTurn(plan, execution.journal.turn))
+    """Give the plan to the step, and make its items the first todos; the turn keeps that of its own agent."""
+    is_main = execution.parent is None
+    if is_main:
+        execution.staging.add(rows.PlanTurn(plan, execution.journal.turn))
     give(execution, plan)
     todos = plan_items(plan)
     if todos:
-        execution.todos.keep(todos, streamed=True)
+        execution.todos.keep(todos, streamed=is_main)
 
 
 def give(execution: Execution, plan: str) -> None:

@@ -7,11 +7,10 @@ are no longer read.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agentflow import events
 from agentflow.clock import NewId
-from agentflow.context.compaction import Cut, Reading
 from agentflow.context.summary import summary_message
 from agentflow.context.tokens import tokens_to_read
 from agentflow.message import Message
@@ -36,12 +35,25 @@ class Replacement:
     lean: bool
 
     @classmethod
-    def of_cut(cls, path: Sequence[PathEntry], reading: Reading, cut: Cut, summary: str | None) -> Replacement:
-        """What a cut keeps, each message where it was read."""
-        kept = {message.id for message in cut.kept}
-        earlier = [entry for entry in path[: reading.turn_from] if entry.message.id in kept]
-        current = [entry for entry in path[reading.turn_from :] if entry.message.id in kept]
-        return cls(summary, earlier, current, reading.lean)
+    def of(
+        cls, summary: str | None, given: Sequence[PathEntry | Message], execution: Execution, *, is_lean: bool
+    ) -> Replacement:
+        """These messages, split where the running turn begins: at its first message, or at the first new one."""
+        own, turn = {message.id for message in execution.transcript.messages}, execution.journal.turn
+        first = next(
+            (
+                index
+                for index, each in enumerate(given)
+                if not isinstance(each, PathEntry) or each.turn == turn or each.message.id in own
+            ),
+            len(given),
+        )
+        return cls(summary if summary and summary.strip() else None, given[:first], given[first:], is_lean)
+
+
+def named(message: Message, new_id: NewId) -> Message:
+    """A new message with its id."""
+    return message if message.id else replace(message, id=new_id())
 
 
 def tokens_now(execution: Execution, *, with_tools: bool) -> int:

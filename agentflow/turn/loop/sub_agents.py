@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from agentflow import clock
@@ -23,8 +24,8 @@ from agentflow.message import ExecutionStatus, Message, ToolCall, text_of
 from agentflow.store import rows
 from agentflow.text import preview
 from agentflow.tools.results import ToolResult, refused
-from agentflow.turn.rules.decisions import AskLimit, Fail, Finish, Pause
-from agentflow.turn.run import model_calls
+from agentflow.turn.decide.actions import Fail
+from agentflow.turn.rules.decisions import AskLimit, Ended, Pause
 from agentflow.turn.run.ending import close_child
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.limit_question import ask_about_limit
@@ -32,8 +33,17 @@ from agentflow.turn.run.staging import Position
 from agentflow.turn.run.step import Step
 from agentflow.turn.run.transcript import Transcript
 
-Run = Callable[[Step, Execution, str], Awaitable[Pause | AskLimit | Finish | Fail]]
-"""`(turn, execution, id of the first model call) -> what ended the run`."""
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A run that has begun; `inputs` are those of the request that its agent knows."""
+
+    execution: Execution
+    inputs: Mapping[str, Any]
+
+
+Run = Callable[[Step, Child, Message], Awaitable[Ended]]
+"""`(step, child, the message it begins with) -> what ended the run`."""
 
 _PARTIAL_CHARS = 2000
 
@@ -75,12 +85,8 @@ async def _call(
     except AgentflowError as error:
         return refused(f"sub-agent '{name}' cannot run: {error.message}", error.code)
     if note is not None:
-        child.transcript.say(handed_over_with(note))
-    child.record(message)
-    call_id = step.new_id()
-    model_calls.request(child, call_id)
-    await child.commit()
-    return await finish_run(step, child, lambda: run(step, child, call_id))
+        child.execution.transcript.say(handed_over_with(note))
+    return await finish_run(step, child.execution, lambda: run(step, child, message))
 
 
 def _too_deep(parent: Execution) -> ToolResult | None:
@@ -95,27 +101,27 @@ def _too_deep(parent: Execution) -> ToolResult | None:
     return None
 
 
-def open_run(step: Step, parent: Execution, agent: LoadedAgent, number: int, *, heard: bool = True) -> Execution:
+def open_run(step: Step, parent: Execution, agent: LoadedAgent, number: int, *, heard: bool = True) -> Child:
     """A run of `agent` below `parent`, nothing staged. Raises `InvalidInput` for inputs it needs and nobody gave."""
     journal = parent.journal
     given = {name: value for name, value in step.claimed.inputs.items() if name in agent.config.inputs}
+    inputs = check_inputs(agent.config.inputs, given)
     child = Execution(
         journal, agent, number, Transcript(agent.model.name, History(agent.model.name)),
         Position(journal.new_branch, None, None, root_of=number), asyncio.get_running_loop().time(),
         parent=parent, heard=heard, blobs=parent.staging.blobs,
     )  # fmt: skip
-    child.render_prompt(check_inputs(agent.config.inputs, given))
     parent.children.append(child)
-    return child
+    return Child(child, inputs)
 
 
-def _begin(step: Step, parent: Execution, call: ToolCall, agent: LoadedAgent, *, heard: bool) -> Execution:
+def _begin(step: Step, parent: Execution, call: ToolCall, agent: LoadedAgent, *, heard: bool) -> Child:
     journal = parent.journal
     child = open_run(step, parent, agent, journal.new_execution(), heard=heard)
-    child.staging.add(
+    child.execution.staging.add(
         rows.InsertBlob(agent.config.hash, agent.config_text),
         rows.InsertExecution(
-            child.number, journal.turn, agent.config.name, agent.config.hash, ExecutionStatus.RUNNING,
+            child.execution.number, journal.turn, agent.config.name, agent.config.hash, ExecutionStatus.RUNNING,
             clock.instant(), parent.number, call.id,
         ),
     )  # fmt: skip
@@ -133,9 +139,7 @@ def _without_questions(agent: LoadedAgent) -> LoadedAgent:
     return agent.with_tools(kept)
 
 
-async def finish_run(
-    step: Step, child: Execution, run: Callable[[], Awaitable[Pause | AskLimit | Finish | Fail]]
-) -> ToolResult | Pause:
+async def finish_run(step: Step, child: Execution, run: Callable[[], Awaitable[Ended]]) -> ToolResult | Pause:
     """Run a begun sub-agent to its end and stage that end on its parent (T35).
 
     An interruption leaves everything to the turn's own end, which closes what is open here too.

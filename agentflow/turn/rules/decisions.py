@@ -1,6 +1,6 @@
-"""What a turn does next: pure functions from what has just happened to a proposal (C32, T8).
+"""What the engine proposes: pure functions from what has just happened to a decision (C32, T8).
 
-Nothing here performs anything; `runner` does what a proposal says and comes back with the outcome.
+Nothing here performs anything; `loop` does what was decided and comes back with the outcome.
 """
 
 from __future__ import annotations
@@ -12,18 +12,13 @@ from agentflow.config.agent_config import Settings
 from agentflow.conversation.pauses.awaited import QUESTIONS, TOOLS, Awaited, AwaitedCall
 from agentflow.conversation.questions import Question
 from agentflow.conversation.repair import ASK_USER
-from agentflow.errors import AgentflowError, LimitReached, ModelError
-from agentflow.message import ToolCall, Usage
+from agentflow.errors import LimitReached, ModelError
+from agentflow.message import Message, ToolCall
 from agentflow.tools.flows.reserved import DELEGATE
 from agentflow.tools.results import ToolResult
-from agentflow.turn.rules.limits import Spent, reached
-
-
-@dataclass(frozen=True, slots=True)
-class CallModel:
-    """Call the model; `limit` names what was reached when this is the last call, without tools (T39)."""
-
-    limit: str | None = None
+from agentflow.turn.decide.actions import CallTool, Done, Fail, GiveError
+from agentflow.turn.decide.decision import Decision
+from agentflow.turn.rules.limits import Spent
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +34,6 @@ class RunTools:
     ask: ToolCall | None = None
     refused: tuple[tuple[ToolCall, str], ...] = ()
     settled: tuple[tuple[ToolCall, ToolResult], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Finish:
-    """The turn is done; the answer is the text just recorded. `limit` names what ended it early."""
-
-    limit: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +59,8 @@ class AskLimit:
     limit: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fail:
-    """The turn failed."""
-
-    error: AgentflowError
-    limit: str | None = None
-
-
-NextMove = RunTools | CallModel | Finish | Fail
-"""What a reply leads to; a model call only when a worker wants one."""
+Ended = Pause | AskLimit | Done | Fail
+"""What a run of an agent comes to."""
 
 CUT_AT_LIMIT = (
     "Not run: the reply was cut at the output limit before its tool calls were complete. "
@@ -89,28 +69,37 @@ CUT_AT_LIMIT = (
 
 
 def after_reply(
-    calls: Sequence[ToolCall],
+    message: Message | None,
     finish_reason: str,
-    text: str,
     *,
     enders: Collection[str],
     settings: Settings,
     spent: Spent,
     limit: str | None,
-) -> RunTools | Finish | Fail:
+) -> Decision:
     """What a complete reply leads to (T8, T12). `limit` names the limit that made this the last call."""
+    calls = () if message is None else message.tool_calls
     if not calls:
-        if finish_reason == "content_filter" and not text.strip():
-            return Fail(ModelError("content_filter", "The provider withheld the reply because of its content filter."))
-        return Finish(limit)
+        if finish_reason == "content_filter" and message is None:
+            withheld = ModelError("content_filter", "The provider withheld the reply because of its content filter.")
+            return Decision(then=Fail(withheld))
+        return Decision(record=message, then=Done(limit=limit))
     if limit is not None:
-        return RunTools(refused=tuple((call, f"Not run: {limit} is reached.") for call in calls))
-    if finish_reason == "length":
-        return RunTools(refused=tuple((call, CUT_AT_LIMIT) for call in calls))
-    return _partition(calls, enders, settings, spent)
+        plan = RunTools(refused=tuple((call, f"Not run: {limit} is reached.") for call in calls))
+    elif finish_reason == "length":
+        plan = RunTools(refused=tuple((call, CUT_AT_LIMIT) for call in calls))
+    else:
+        plan = partition(calls, enders, settings, spent)
+    run = [*plan.ordinary, *(call for call in (plan.ender, plan.ask) if call is not None)]
+    return Decision(
+        record=message,
+        given=tuple(GiveError(call.id, why, "refused") for call, why in plan.refused),
+        calls=tuple(CallTool(call.id) for call in run),
+    )
 
 
-def _partition(calls: Sequence[ToolCall], enders: Collection[str], settings: Settings, spent: Spent) -> RunTools:
+def partition(calls: Sequence[ToolCall], enders: Collection[str], settings: Settings, spent: Spent) -> RunTools:
+    """Which of the calls run, and how; within the limits, and one of those that end the step (T8)."""
     ordinary: list[ToolCall] = []
     refused: list[tuple[ToolCall, str]] = []
     ender = _winner(calls, enders)
@@ -134,27 +123,6 @@ def _winner(calls: Sequence[ToolCall], enders: Collection[str]) -> ToolCall | No
     ending = [call for call in calls if call.name == ASK_USER or call.name in enders]
     first = [*(call for name in (ASK_USER, DELEGATE) for call in ending if call.name == name), *ending]
     return first[0] if first else None
-
-
-def after_results(
-    *, asked: Pause | None, ended: bool, settings: Settings, spent: Spent, usage: Usage, limit: str | None
-) -> CallModel | Pause | AskLimit | Finish | Fail:
-    """What follows once every call of a reply has its result.
-
-    `asked`: a question of the reply waits for the user; `ended`: one of the results was the turn's answer.
-    """
-    if asked is not None:
-        return asked
-    if ended or limit is not None:
-        return Finish(limit)
-    name = reached(settings, spent, usage)
-    if name is None:
-        return CallModel()
-    if settings.on_limit == "answer":
-        return CallModel(limit=name)
-    if settings.on_limit == "ask":
-        return AskLimit(name)
-    return Fail(limit_reached(name, getattr(settings, name)), limit=name)
 
 
 def limit_reached(name: str, allowed: object) -> LimitReached:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from agentflow import clock, events
 from agentflow.clock import SECOND, NewId
@@ -15,6 +16,7 @@ from agentflow.message import ExecutionStatus, Message, TurnState, text_of
 from agentflow.store import rows
 from agentflow.store.requests import Close, Seen
 from agentflow.text import compact_json
+from agentflow.turn.decide.actions import Done
 from agentflow.turn.rules.decisions import Pause
 from agentflow.turn.run import model_calls, tool_calls
 from agentflow.turn.run.draft_answer import replace_answer, staged_answer
@@ -43,14 +45,20 @@ class Ending:
     error: AgentflowError | None = None
     awaited: Awaited | None = None
     close: Close | None = None
+    data: Any = None
 
 
-def finish(execution: Execution, limit: str | None) -> Ending:
-    """The last message is the answer; a reply that said nothing leaves none (T12)."""
-    answer = execution.transcript.answer
+def finish(execution: Execution, done: Done, before: Message | None) -> Ending:
+    """The last message is the answer, or that of `before` where nothing was said; a silent reply leaves none (T12).
+
+    What a worker ended a run with that the turn was handed to is the turn's too.
+    """
+    answer = execution.transcript.answer or before
+    handed = [child.data for child in execution.children if child.heard and child.data is not None]
+    data = handed[-1] if done.data is None and handed else done.data
     if answer is None:
-        return Ending(Trigger.FINISH, ExecutionStatus.DONE, limit=limit)
-    return answered(answer, limit)
+        return Ending(Trigger.FINISH, ExecutionStatus.DONE, limit=done.limit, data=data)
+    return replace(answered(answer, done.limit), data=data)
 
 
 def answered(message: Message, limit: str | None = None) -> Ending:

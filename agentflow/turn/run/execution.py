@@ -62,6 +62,7 @@ class Execution:
         self.spent = Spent()
         self.tried = Tried()
         self.is_planned = False
+        self.data: Any = None
         self.carry_over: Callable[[], None] | None = None
 
     # -- who runs --------------------------------------------------------------------------------------------------
@@ -82,6 +83,10 @@ class Execution:
     def planned(self) -> None:
         """This turn is not planned any more."""
         self.is_planned = True
+
+    def ended_with(self, data: Any) -> None:
+        """What a worker ended this run with."""
+        self.data = data
 
     def kept_by(self, carry_over: Callable[[], None]) -> None:
         """Somebody keeps state and configuration in force."""

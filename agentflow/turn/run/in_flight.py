@@ -14,13 +14,20 @@ from agentflow.models.assembly import Assembler
 
 @dataclass(slots=True)
 class OpenStream:
-    """A model call in flight. What it has shown so far is `assembler.text`; its deltas say `told` too."""
+    """A model call in flight. What it has said so far is `assembler.text`; its deltas say `told` too.
+
+    `model` is the name of whom is asked, `prompt` the system prompt of the request. What is not `streamed` is shown
+    to nobody until the reply is there.
+    """
 
     call_id: str
     purpose: str
+    model: str
+    prompt: str
     request_chars: int
     started: float
     with_tools: bool
+    streamed: bool = True
     told: Mapping[str, Any] = field(default_factory=dict)
     attempts: int = 0
     first_token_ms: int | None = None
@@ -29,23 +36,35 @@ class OpenStream:
     def milliseconds(self) -> int:
         return milliseconds_since(self.started)
 
+    @property
+    def shown(self) -> str:
+        """The text that somebody has seen."""
+        return self.assembler.text if self.streamed else ""
+
+    @property
+    def has_shown(self) -> bool:
+        """Whether text or reasoning was seen, so that the call cannot be made again as if nothing had been."""
+        return self.streamed and bool(self.assembler.text or self.assembler.reasoning)
+
 
 class InFlight:
     """The open calls of one execution that began at `started`.
 
-    `waiting` is the model call that is recorded as requested and has not gone out yet, `stream` the one that has.
+    `waiting` is the model call that is recorded as requested and has not gone out yet, of the model named
+    `waiting_model`; `stream` is the one that has.
     `calls` are the tool calls without a result, by id. `first_token_ms` is that of the execution's first reply.
     """
 
     def __init__(self, started: float) -> None:
         self.started = started
         self.waiting: str | None = None
+        self.waiting_model = ""
         self.stream: OpenStream | None = None
         self.calls: dict[str, OpenCall] = {}
         self.first_token_ms: int | None = None
 
-    def wait(self, call_id: str | None) -> None:
-        self.waiting = call_id
+    def wait(self, call_id: str | None, model: str = "") -> None:
+        self.waiting, self.waiting_model = call_id, model
 
     def go_out(self, stream: OpenStream) -> None:
         self.stream, self.waiting = stream, None
@@ -55,9 +74,9 @@ class InFlight:
         its row stays. False for any other failure.
         """
         stream = self.stream
-        if stream is None or stream.assembler.text or stream.assembler.reasoning or error.kind != "context_overflow":
+        if stream is None or stream.has_shown or error.kind != "context_overflow":
             return False
-        self.stream, self.waiting = None, stream.call_id
+        self.stream, self.waiting, self.waiting_model = None, stream.call_id, stream.model
         return True
 
     def close_stream(self) -> OpenStream:

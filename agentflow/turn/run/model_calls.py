@@ -25,11 +25,17 @@ class Read:
     tools_key: str | None = None
 
 
-def request(execution: Execution, call_id: str) -> None:
+def request(execution: Execution, call_id: str, model: str) -> None:
     """Stage a call of the loop as requested; it waits until it goes out."""
-    execution.in_flight.wait(call_id)
+    execution.in_flight.wait(call_id, model)
     execution.transcript.model_called()
-    stage_request(execution, ModelCall(call_id, execution.spent.iterations + 1, "main", execution.agent.model.name))
+    stage_request(execution, ModelCall(call_id, execution.spent.iterations + 1, "main", model))
+
+
+def change_model(execution: Execution, call_id: str, model: str) -> None:
+    """A call that waits goes to another model than it was requested of."""
+    execution.in_flight.wait(call_id, model)
+    execution.staging.add(rows.ChangeModel(model, call_id))
 
 
 def go_out(execution: Execution, stream: OpenStream) -> None:
@@ -51,15 +57,16 @@ def fail(execution: Execution, error: AgentflowError, status: str) -> str:
     """Stage the end of a call of the loop that gave no reply; what it had shown. Reported usage counts (X6)."""
     stream = execution.in_flight.close_stream()
     _end(execution, stream, status, stream.assembler.usage or Usage(), None, error)
-    return stream.assembler.text
+    return stream.shown
 
 
 def give_up(execution: Execution, call_id: str, error: AgentflowError) -> None:
     """Stage the end of a call that was requested and never went out."""
+    model = execution.in_flight.waiting_model or execution.agent.model.name
     execution.in_flight.wait(None)
     lost = (None,) * 12
     execution.staging.add(rows.EndLlmCall("aborted", *lost, compact_json(error.as_dict()), None, call_id))
-    told = ModelCall(call_id, execution.spent.iterations + 1, "main", execution.agent.model.name)
+    told = ModelCall(call_id, execution.spent.iterations + 1, "main", model)
     execution.staging.tell(events.llm_call_errored(told, error.as_dict(), Usage()))
 
 
@@ -103,6 +110,6 @@ def _end(
     error: AgentflowError | None,
 ) -> None:  # fmt: skip
     agent = execution.agent
-    call = ModelCall(stream.call_id, execution.spent.iterations, stream.purpose, agent.model.name)
-    read = Read(execution.prompt, agent.schemas_text if stream.with_tools else None, agent.schemas_hash)
+    call = ModelCall(stream.call_id, execution.spent.iterations, stream.purpose, stream.model)
+    read = Read(stream.prompt, agent.schemas_text if stream.with_tools else None, agent.schemas_hash)
     stage_end(execution, call, stream, read, status, usage, finish, error)

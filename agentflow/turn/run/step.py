@@ -14,11 +14,26 @@ from agentflow.store.protocol import Store
 from agentflow.store.records import Claimed
 
 
+class Versions:
+    """The number of the newest version that is written or staged."""
+
+    def __init__(self) -> None:
+        self.last = 0
+
+    def seen(self, number: int) -> None:
+        self.last = max(self.last, number)
+
+    def next(self) -> int:
+        self.last += 1
+        return self.last
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """The store, the request that opened the step, the one switch that ends it, and how sub-agents are loaded.
 
-    `settled` is set when a call that was left open may have its result.
+    `settled` is set when a call that was left open may have its result. `versions` numbers the versions of state and
+    configuration, which are the session's, whichever run writes them.
     """
 
     store: Store
@@ -27,6 +42,7 @@ class Step:
     new_id: NewId
     load_agent: Callable[[str], LoadedAgent]
     settled: asyncio.Event = field(default_factory=asyncio.Event)
+    versions: Versions = field(default_factory=Versions)
 
     def reads_lean(self, settings: Settings) -> bool:
         """Whether earlier turns are read without their tools; never where the path ended in an open call (X1, X2)."""

@@ -42,11 +42,14 @@ def finish(
     return _settle(execution, call_id, message_id, ToolCallStatus.FINISHED, result, milliseconds)
 
 
-def close_all(execution: Execution, closing: Closing, new_id: NewId) -> None:
+def close_all(execution: Execution, closing: Closing, new_id: NewId) -> list[Message]:
     """Stage the placeholder results of every open call (T24)."""
-    for closed in closing.results:
-        result = ToolResult(closed.ok, closed.text, closed.full)
-        _settle(execution, closed.call.id, new_id(), closed.status, result, None)
+    return [
+        _settle(
+            execution, closed.call.id, new_id(), closed.status, ToolResult(closed.ok, closed.text, closed.full), None
+        )
+        for closed in closing.results
+    ]
 
 
 def void_all(execution: Execution) -> None:

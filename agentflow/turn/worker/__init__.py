@@ -1,1 +1,1 @@
-"""The same iteration with a worker deciding: protocol → decision_points → actions → making_room → worker_loop."""
+"""Asking a worker: in_force holds state and configuration along the path → asking makes the request of a decision."""

@@ -1,16 +1,12 @@
-"""The hooks of a step: before the model sees its message, and before its answer counts as final (T5, T9).
-
-They belong to the step, so they are the main agent's; sub-agents have the hooks of their model and tool calls.
-"""
+"""The hooks around a run: before the model sees its message, and before its answer counts as final (T5, T9, T35)."""
 
 from __future__ import annotations
 
 from agentflow.errors import Blocked, HookError
 from agentflow.message import Message, text_of
 from agentflow.turn.calls.hooks import Hooks
-from agentflow.turn.rules.decisions import Finish
+from agentflow.turn.decide.actions import Done
 from agentflow.turn.rules.limits import reached
-from agentflow.turn.run import model_calls
 from agentflow.turn.run.draft_answer import keep_shown, replace_answer, staged_answer
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.step import Step
@@ -18,22 +14,32 @@ from agentflow.turn.run.step import Step
 
 async def start(step: Step, execution: Execution) -> None:
     """Call `step_start` and apply what it said. Raises `Blocked` with a hook's reason, `HookError`."""
-    hooks = Hooks(step, execution)
-    if not hooks.has("step_start"):
+    if not Hooks(step, execution).has("step_start"):
         return
-    asked = await _asked(step)
-    said = await hooks.call("step_start", {"message": asked, "resumed": step.claimed.resumed})
-    if "block" in said:
-        raise Blocked(said["block"])
-    execution.define(said.get("vars", {}))
-    if "context" in said:
-        execution.transcript.say(said["context"])
-    if "message" in said:
-        await _replace_message(step, execution, said["message"])
+    text = await _start(step, execution, await _asked(step))
+    if text is not None and execution.parent is None:
+        await _replace_message(step, execution, text)
     await execution.commit()
 
 
-async def end(step: Step, execution: Execution, finish: Finish) -> str | None:
+async def start_child(step: Step, execution: Execution, message: Message) -> str | None:
+    """The same for a sub-agent's run that begins: its message is not recorded yet, another text may take its place."""
+    return await _start(step, execution, text_of(message.content)) if "step_start" in execution.agent.hooks else None
+
+
+async def _start(step: Step, execution: Execution, asked: str) -> str | None:
+    """Call the hooks; the other message they want, if any. A sub-agent has its parent's variables too."""
+    said = await Hooks(step, execution).call("step_start", {"message": asked, "resumed": step.claimed.resumed})
+    if "block" in said:
+        raise Blocked(said["block"])
+    execution.define({**execution.vars, **said.get("vars", {})})
+    if "context" in said:
+        execution.transcript.say(said["context"])
+    text: str | None = said.get("message")
+    return text
+
+
+async def end(step: Step, execution: Execution, done: Done) -> str | None:
     """Call `step_end`; another answer takes the place of the one just staged. The message to go on with, if any.
 
     A step that has used up a limit, continuations included, does not go on (T9).
@@ -47,20 +53,16 @@ async def end(step: Step, execution: Execution, finish: Finish) -> str | None:
     if "answer" in said:
         replace_answer(execution, said["answer"])
     settings = execution.agent.config.settings
-    if finish.limit is not None or execution.spent.continuations >= settings.max_continuations:
+    if done.limit is not None or execution.spent.continuations >= settings.max_continuations:
         return None
     message: str | None = said.get("continue")
     return None if reached(settings, execution.spent, execution.usage) else message
 
 
-async def go_on(step: Step, execution: Execution, text: str) -> str:
-    """Record the continuation, hidden from the transcript, and the model call that follows; the call's id."""
+def go_on(step: Step, execution: Execution, text: str) -> None:
+    """Record the continuation, hidden from the transcript; a model call follows."""
     execution.spent.continued()
     execution.record(Message(step.new_id(), "user", text, hidden=True))
-    call_id = step.new_id()
-    model_calls.request(execution, call_id)
-    await execution.commit()
-    return call_id
 
 
 async def _asked(step: Step) -> str:

@@ -1,0 +1,60 @@
+"""How a call of the loop is made: of which model, with which prompt and messages (C33)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agentflow.agents.loaded_agent import TEMPLATE
+from agentflow.conversation.history import BuiltRequest, History, build_request, wire_chars
+from agentflow.models.protocol import Model
+from agentflow.turn.decide.actions import CallModel
+from agentflow.turn.run.execution import Execution
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUse:
+    """`verbatim` messages are sent as they are, without the prompt."""
+
+    model: Model
+    prompt: str
+    tools: Sequence[dict[str, Any]]
+    tools_chars: int
+    verbatim: Sequence[dict[str, Any]] | None
+    streamed: bool
+
+    @classmethod
+    def of(cls, call: CallModel, execution: Execution, inputs: Mapping[str, Any]) -> ModelUse:
+        """What an `llm.call` says, the rest from the configuration. The last call before a limit has no tools (T39)."""
+        agent = execution.agent
+        tools, chars = ((), 0) if call.limit is not None else (agent.schemas, agent.schemas_chars)
+        return cls(
+            agent.model_for(call.interface, call.model), _prompt(call, execution, inputs), tools, chars, call.messages,
+            call.stream is not False,
+        )  # fmt: skip
+
+    def request(self, execution: Execution) -> BuiltRequest:
+        if self.verbatim is not None:
+            return BuiltRequest(list(self.verbatim), _chars(self.verbatim, self.model.name) + self.tools_chars)
+        transcript = execution.transcript
+        if self.model.name == execution.agent.model.name:
+            return transcript.request(self.prompt, self.tools_chars)
+        current = History(
+            self.model.name, before=transcript.earlier
+        )  # written anew: what one provider gave is no other's (T15)
+        current.extend(transcript.messages, model=self.model.name)
+        return build_request(self.prompt, transcript.earlier, transcript.step_texts, current, self.tools_chars)
+
+
+def _chars(messages: Sequence[dict[str, Any]], model: str) -> int:
+    return sum(wire_chars(each, model) for each in messages)
+
+
+def _prompt(call: CallModel, execution: Execution, inputs: Mapping[str, Any]) -> str:
+    if call.messages is not None:
+        return ""
+    if call.prompt is None:
+        return execution.prompt
+    changed = execution.agent.changed({"prompt": call.prompt, TEMPLATE: ["prompt"] if call.template else []})
+    return changed.render_prompt(inputs, execution.vars, {"id": execution.journal.session_id})
