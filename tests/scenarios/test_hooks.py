@@ -468,11 +468,14 @@ def test_post_tool_replaces_the_result(agentflow: Kit) -> None:
     assert results(agentflow.requests_of("test")[1]) == ["look True: a is quiet!", "task True: helped!"]
 
 
-def test_a_sub_agent_has_the_hooks_of_its_own_calls_and_none_of_the_step(agentflow: Kit) -> None:
-    """T5: hooks of a step belong to the request."""
+def test_a_sub_agent_has_the_hooks_of_its_own_run(agentflow: Kit) -> None:
+    """T35: around its run and its calls."""
 
-    def never(ctx: FlowContext) -> Any:
-        return {"block": "not here"}
+    def about(message: str, resumed: bool) -> Any:
+        return {"context": f"Asked for {message!r}.", "message": message.upper()}
+
+    def shorter(answer: str) -> Any:
+        return {"answer": f"{answer}!"}
 
     def loud(result: str) -> Any:
         return {"result": result.upper()}
@@ -480,7 +483,7 @@ def test_a_sub_agent_has_the_hooks_of_its_own_calls_and_none_of_the_step(agentfl
     agentflow.agent(
         "helper",
         tools=[look],
-        hooks={"step_start": [never], "post_tool": [loud]},
+        hooks={"step_start": [about], "post_tool": [loud], "step_end": [shorter]},
         replies=[looks("a"), {"text": "ok"}],
     )
     agentflow.agent(
@@ -490,9 +493,10 @@ def test_a_sub_agent_has_the_hooks_of_its_own_calls_and_none_of_the_step(agentfl
     )
     agentflow.send("go")
     assert results(agentflow.requests_of("helper")[1]) == ["A IS QUIET"]
-    assert results(agentflow.requests_of("parent")[1]) == ["ok"]
-    (event,) = agentflow.events("hook.completed")
-    assert (event.data["point"], event.data["execution"]) == ("post_tool", 2)
+    assert said(agentflow.requests_of("helper")[0])[1:] == [("system", "Asked for 'x'."), ("user", "X")]
+    assert results(agentflow.requests_of("parent")[1]) == ["ok!"]
+    told = [(event.data["point"], event.data["execution"]) for event in agentflow.events("hook.completed")]
+    assert told == [("step_start", 2), ("post_tool", 2), ("step_end", 2)]
 
 
 # -- failures ----------------------------------------------------------------------------------------------------------

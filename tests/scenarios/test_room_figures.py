@@ -63,11 +63,12 @@ def test_limited_replaced_tree_and_the_next_request_show_one_count(
     for text in ("FIRST", "SECOND"):
         agentflow.send(f"{text} {FILLER}")
     agentflow.send("third")
-    limited = agentflow.events("context.limited")[-1].data["tokens"]
-    done = replaced(agentflow)[-1].data
-    told = agentflow.tree()["compactions"][-1]
-    assert done["tokens_before"] == told["tokens_before"] == limited
-    assert done["tokens_after"] == told["tokens_after"] == ceil(agentflow.requests[-1].chars / 4)
+    closed = replaced(agentflow)[-1]
+    limited = [event.data for event in agentflow.events("context.limited") if (event.seq or 0) < (closed.seq or 0)][-1]
+    done, told = closed.data, agentflow.tree()["compactions"][-1]
+    sent = [request for request in agentflow.requests if request.call_id == limited["call_id"]][-1]
+    assert done["tokens_before"] == told["tokens_before"] == limited["tokens"]
+    assert done["tokens_after"] == told["tokens_after"] == ceil(sent.chars / 4)
 
 
 def test_a_replace_that_no_limit_asked_for_counts_what_was_read_before_it(agentflow: Kit) -> None:

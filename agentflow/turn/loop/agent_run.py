@@ -10,12 +10,12 @@ from dataclasses import replace
 from typing import Any
 
 from agentflow.conversation.history import Exchange
-from agentflow.message import Message, ToolCall
+from agentflow.message import Message, ToolCall, text_of
 from agentflow.tools.flows import reserved
 from agentflow.tools.results import ToolResult
 from agentflow.turn.decide.actions import CallModel, Done
 from agentflow.turn.decide.decision import Decider, Decision, Engine
-from agentflow.turn.decide.triggers import MessagesDelivered, QuestionAnswered, Trigger, TurnFinished
+from agentflow.turn.decide.triggers import MessagesDelivered, QuestionAnswered, ToolFinished, Trigger, TurnFinished
 from agentflow.turn.loop import step_hooks
 from agentflow.turn.loop.course import Course
 from agentflow.turn.loop.loop import Loop
@@ -59,7 +59,7 @@ class AgentRun:
         claimed, is_main = self._step.claimed, self._execution.parent is None
         answered = is_main and claimed.answer is not None
         usual = Done() if answered else CallModel(limit=refused_limit(claimed) if claimed.resumed else None)
-        decision = await self._course.decide(self._input(), Decision(then=usual))
+        decision = await self._course.decide(await self._input(), Decision(then=usual))
         return await self._loop.run(decision)
 
     async def handed_back(self, held: Exchange, call: ToolCall, result: ToolResult) -> Ended:
@@ -83,14 +83,19 @@ class AgentRun:
             execution.ended_with(ended.data)
         return ended
 
-    def _input(self) -> Trigger:
-        claimed = self._step.claimed
+    async def _input(self) -> Trigger:
+        """What this step brought: the turn's messages, or what the turn was paused for."""
+        step, claimed = self._step, self._step.claimed
         if self._execution.parent is None and not claimed.resumed:
             return MessagesDelivered(claimed.delivered or None, claimed.new_from, claimed.client)
         if not claimed.resumed or self._execution.number != claimed.asking:
             return MessagesDelivered(None, 0, claimed.client)
-        answer = next(message for message in claimed.messages if message.role == "tool")
-        return QuestionAnswered(answer.tool_call_id or "", answer.content)
+        last = [message for message in claimed.messages if message.role == "tool"][-1]
+        call_id, text = last.tool_call_id or "", text_of(last.content)
+        if last.name == reserved.ASK_USER:
+            return QuestionAnswered(call_id, text)
+        found = await step.store.settlement(claimed.key, self._execution.number, call_id) if self._worker else None
+        return ToolFinished(ToolCall(call_id, last.name or "", ""), found is None or found[0], text)
 
 
 def _together(ended: Done, further: Ended) -> Ended:

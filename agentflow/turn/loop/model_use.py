@@ -40,9 +40,8 @@ class ModelUse:
         transcript = execution.transcript
         if self.model.name == execution.agent.model.name:
             return transcript.request(self.prompt, self.tools_chars)
-        current = History(
-            self.model.name, before=transcript.earlier
-        )  # written anew: what one provider gave is no other's (T15)
+        # Written anew: what one provider gave is no other's (T15).
+        current = History(self.model.name, before=transcript.earlier)
         current.extend(transcript.messages, model=self.model.name)
         return build_request(self.prompt, transcript.earlier, transcript.step_texts, current, self.tools_chars)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from agentflow import clock, events
 from agentflow.agents.worker import DECISION_SECS, FailedAttempt, Worker
+from agentflow.conversation import wire
 from agentflow.conversation.history import UnpairedHistory, exchanges
 from agentflow.conversation.state import same_json
 from agentflow.errors import AgentflowError, InvalidInput, WorkerFailed
