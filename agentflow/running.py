@@ -18,7 +18,7 @@ from agentflow.live.event_feed import Feeds
 from agentflow.live.history_cache import HistoryCache
 from agentflow.live.interrupt import StopReason
 from agentflow.live.owner import LEASE, RENEW_SECS, Owner, is_alive
-from agentflow.reading.reader import is_running, open_pause
+from agentflow.reading.status import is_running, open_pause
 from agentflow.result import TurnResult
 from agentflow.store.protocol import Store
 from agentflow.store.records import Claimed, Moved, Stopped
@@ -31,6 +31,7 @@ POLL_SECS = 0.25
 _CLOSE_SECS = 5.0
 Woken = TypeVar("Woken", Stopped, Moved)
 _PATIENCE_POLLS = 8
+_STOP_SECS = 5.0
 
 
 def _config(agent: LoadedAgent) -> tuple[str, str]:
@@ -106,6 +107,21 @@ class RunningTurns:
         running = self.get(session_id, turn_id)
         if running is not None:
             running.runner.interrupt.request(reason)
+
+    async def ends(self, session_id: str, turn_id: str) -> bool:
+        """Whether the turn, which somebody asked to stop, has ended within 5 s, here or in its process."""
+        running = self.get(session_id, turn_id)
+        if running is not None:
+            running.runner.interrupt.request("stop")
+            done, _ = await asyncio.wait([running.task], timeout=_STOP_SECS)
+            return bool(done)
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + _STOP_SECS
+        while (record := await self._store.session(session_id)) is not None and record.running_turn == turn_id:
+            if loop.time() >= deadline:
+                return False
+            await asyncio.sleep(POLL_SECS / 5)
+        return True
 
     def settled(self, session_id: str, turn_id: str) -> None:
         """Tell this turn, when it runs here, that a call it left open has its result."""

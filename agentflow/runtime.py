@@ -16,18 +16,27 @@ from typing import Any, Self
 
 from agentflow import clock
 from agentflow.agents.loaded_agent import LoadedAgent
-from agentflow.agents.loading import Agents, OpenModel, database_url, keeps_last_good
+from agentflow.agents.loading import Agents, OpenModel, database_url
+from agentflow.agents.project_folder import open_project
 from agentflow.clock import NewId
 from agentflow.config.inputs import parse_assignments
-from agentflow.config.last_good import AgentFiles
+from agentflow.conversation import arguments
 from agentflow.conversation.inbox import HeadMove, Input, parse_input
 from agentflow.conversation.pauses.answers import Answers
 from agentflow.conversation.pauses.awaited import QUESTIONS
-from agentflow.errors import AgentNotFound, InvalidConfig, InvalidInput, NoPendingQuestion, SessionNotFound
+from agentflow.errors import (
+    AgentNotFound,
+    InvalidConfig,
+    InvalidInput,
+    NoPendingQuestion,
+    ResultTimeout,
+    SessionNotFound,
+)
 from agentflow.events import Event
 from agentflow.live.event_feed import Feeds
 from agentflow.live.owner import is_alive
 from agentflow.reading.explain import explain
+from agentflow.reading.pages import SessionPage, asked_by
 from agentflow.reading.reader import SessionReader
 from agentflow.result import Receipt, TurnResult
 from agentflow.running import POLL_SECS, RunningTurns
@@ -37,8 +46,6 @@ from agentflow.store.requests import Claim, MoveHead, Settle, Stop
 from agentflow.tools.results import refused, success
 
 _log = logging.getLogger("agentflow.runtime")
-
-_STOP_SECS = 5.0
 
 
 class Runtime:
@@ -82,7 +89,7 @@ class Runtime:
         """
         from agentflow.store.sql_store import SqlStore
 
-        root, loader = _opened(project)
+        root, loader = open_project(project)
         url = database_url(root, loader.project, db)
         store = SqlStore.open(url, on_commit, read_only=read_only)
         agents = Agents(loader.get, root, flows, open_model, url)
@@ -93,7 +100,7 @@ class Runtime:
         """Bring the database `open` would use to this version (R1); the versions before, `""` for new, and after."""
         from agentflow.store.sql.schema import upgrade
 
-        root, loader = _opened(project)
+        root, loader = open_project(project)
         return upgrade(database_url(root, loader.project, db))
 
     async def __aenter__(self) -> Self:
@@ -107,7 +114,7 @@ class Runtime:
         await self.close()
 
     async def close(self) -> None:
-        """End what runs here, keeping what it has so far, and release everything; queues stay as they are (C21)."""
+        """End what runs here, keeping what it has so far; release everything; queues stay as they are (C21)."""
         if self._claims:
             await asyncio.wait(self._claims)
         await self._turns.close()
@@ -126,12 +133,12 @@ class Runtime:
         its receipt has the turn id `""`; it raises what `checkout` raises.
         """
         request = parse_input(given)
-        _check_session_id(session_id)
+        arguments.session_id(session_id)
         if isinstance(request, HeadMove):
             moved = await self._move_head(session_id, request.message_id, request.turn_id)
             return Receipt(session_id, moved.turn_id, False, moved.replayed, moved.after_seq)
-        if limits:
-            request = parse_input(replace(request, limits=request.limits | dict(limits)))
+        if limits is not None:
+            request = parse_input(replace(request, limits=request.limits | arguments.mapping(limits, "limits")))
         agent = await self._agent(session_id, request.agent_id)
         turn_id, owning = request.turn_id or self._new_id(), self._turns.owning(agent)
         claim = Claim(session_id, request, turn_id, request.turn_id is not None, owning, self._environment)
@@ -180,8 +187,8 @@ class Runtime:
     ) -> TurnResult:
         """One user message, and its turn's result when it has ended. Raises what `submit` raises."""
         message = {"role": "user", "content": text}
-        given = {"type": "client.message", "agent_id": agent, "message": message, "inputs": dict(inputs or {})}
-        receipt = await self.submit(session_id, given | ({"turn_id": turn_id} if turn_id else {}), limits=limits)
+        given = {"type": "client.message", "agent_id": arguments.text(agent, "agent"), "message": message}
+        receipt = await self.submit(session_id, {**given, "inputs": inputs, "turn_id": turn_id}, limits=limits)
         return await self.result(session_id, receipt.turn_id)
 
     async def answer(
@@ -209,7 +216,7 @@ class Runtime:
             tool_call_id = pending.awaited.call_id
         said = answers if text is None else text
         given = {"type": "ask_user.answer", "tool_call_id": tool_call_id, "answers": said}
-        return await self.submit(session_id, given | ({"turn_id": turn_id} if turn_id else {}))
+        return await self.submit(session_id, {**given, "turn_id": turn_id})
 
     async def stop(self, session_id: str, turn_id: str | None = None, *, drain: bool = False) -> dict[str, Any]:
         """Stop the running turn, or the one that waits for an answer; `drain` empties the queue too (T23-T25, C24).
@@ -217,11 +224,12 @@ class Runtime:
         Returns `{session_id, turn_id, outcome}`: `stopped` once the turn has ended, `requested` when its process has
         not ended it within 5 s, `nothing_to_stop`. With `turn_id` no other turn is ever stopped.
         """
-        stopped = await self._stop(session_id, turn_id, drain=drain)
+        named = arguments.optional_text(turn_id, "turn_id")
+        stopped = await self._stop(arguments.session_id(session_id), named, drain=drain)
         outcome = "stopped" if stopped.ended else "nothing_to_stop"
         if stopped.requested and stopped.turn_id is not None:
             outcome = "requested"
-            if await self._ends(session_id, stopped.turn_id):
+            if await self._turns.ends(session_id, stopped.turn_id):
                 outcome = "stopped"
                 await self._stop(session_id, stopped.turn_id)  # it may have paused unheard
         return {"session_id": session_id, "turn_id": stopped.turn_id, "outcome": outcome}
@@ -231,31 +239,17 @@ class Runtime:
         asked = Stop(session_id, turn_id, drain, clock.instant(), is_alive, self._new_id, waker.owning)
         return waker.started(session_id, await self._store.stop(asked))
 
-    async def _ends(self, session_id: str, turn_id: str) -> bool:
-        """Whether the turn that was asked to stop has ended within 5 s."""
-        running = self._turns.get(session_id, turn_id)
-        if running is not None:
-            running.runner.interrupt.request("stop")
-            done, _ = await asyncio.wait([running.task], timeout=_STOP_SECS)
-            return bool(done)
-        deadline = asyncio.get_running_loop().time() + _STOP_SECS
-        while (await self._reader.record(session_id)).running_turn == turn_id:
-            if asyncio.get_running_loop().time() >= deadline:
-                return False
-            await asyncio.sleep(POLL_SECS / 5)
-        return True
-
     async def settle(
         self, session_id: str, call_id: str, *, result: Any = None, error: str | None = None
     ) -> dict[str, Any]:
         """Give a call of a `handler: worker` tool that was left open its result, or the error it failed with (C33).
 
         Returns `{session_id, turn_id, outcome}`: `settled`, or `ignored` for a call that has a result or whose place
-        left the path (C20). Raises `SessionNotFound`, `CallNotFound`, and `InvalidInput` for a call that is not left
-        open here.
+        left the path (C20). Raises `SessionNotFound`, `CallNotFound`, `InvalidInput` for a call that is done here.
         """
         tools = self._agents.worker_tools((await self._reader.record(session_id)).agent)
-        given = success(result) if error is None else refused(error, "tool_failed")
+        arguments.text(call_id, "call_id")
+        given = success(result) if error is None else refused(arguments.text(error, "error"), "tool_failed")
         settled = await self._store.settle(Settle(session_id, call_id, given.ok, given.text, tools))
         self._turns.settled(session_id, settled.turn_id)
         outcome = "settled" if settled.taken else "ignored"
@@ -266,7 +260,7 @@ class Runtime:
 
         Returns `{session_id, head_id, moved}`. Raises `SessionNotFound`, `MessageNotFound`, `TurnAlreadyActive`.
         """
-        moved = await self._move_head(session_id, message_id)
+        moved = await self._move_head(arguments.session_id(session_id), arguments.text(message_id, "message_id"))
         return {"session_id": session_id, "head_id": moved.head_id, "moved": moved.moved}
 
     async def _move_head(self, session_id: str, message_id: str, turn_id: str | None = None) -> Moved:
@@ -274,11 +268,24 @@ class Runtime:
         asked = MoveHead(session_id, message_id, clock.instant(), is_alive, self._new_id, turn_id, waker.owning)
         return waker.started(session_id, await self._store.move_head(asked))
 
-    async def result(self, session_id: str, turn_id: str) -> TurnResult:
+    async def result(self, session_id: str, turn_id: str, *, timeout: float | None = None) -> TurnResult:  # noqa: ASYNC109  # an error that says how to go on
         """The result of a turn, waiting while it waits or runs, here or elsewhere.
 
-        It only reads: a turn that waits begins in a process that was asked to run it (C21).
+        It only reads: a turn that waits begins in a process that was asked to run it (C21). Raises `SessionNotFound`,
+        `TurnNotFound`, and `ResultTimeout` after `timeout` seconds; the turn goes on then.
         """
+        try:
+            async with asyncio.timeout(arguments.seconds(timeout, "timeout")) as waiting:
+                return await self._result(session_id, arguments.text(turn_id, "turn_id"))
+        except TimeoutError:
+            if not waiting.expired():
+                raise
+            raise ResultTimeout(
+                f"Turn {turn_id!r} of session {session_id!r} has not ended within {timeout} s; it goes on, ask again.",
+                detail={"session_id": session_id, "turn_id": turn_id},
+            ) from None
+
+    async def _result(self, session_id: str, turn_id: str) -> TurnResult:
         running = self._turns.get(session_id, turn_id)
         if running is None:
             turn_id = await self._reader.turn_id(session_id, turn_id)
@@ -308,23 +315,30 @@ class Runtime:
     # -- reading ---------------------------------------------------------------------------------------------------
 
     async def status(self, session_id: str) -> dict[str, Any]:
-        """`{session_id, agent_id, status, turn_id, pending, question, questions, tool_call_id, queued, todos}`.
+        """Where a session stands, and what waits in it (T3, T21, C38).
 
-        `todos` is the list clients were last told of (T3, T21, T32).
+        `{session_id, agent_id, status, turn_id, pending, pending_kind, question, questions, tool_call_id, calls,
+        queued, queue, open_calls, todos}`. `queue` are the turns that wait, `[{turn_id, kind, texts}]`; `open_calls`
+        those whose results come from outside, `[{id, name, arguments, handler}]`; `todos` the list clients were last
+        told of (T32).
         """
         return await self._reader.status(session_id)
 
-    async def session(self, session_id: str) -> dict[str, Any]:
-        """The status with `name`, `state` and `messages` (the path), times and totals."""
-        return await self._reader.session(session_id)
+    async def session(self, session_id: str, *, all: bool = False) -> dict[str, Any]:  # the spec's word
+        """The status with `name`, `state` (the agent's) and `messages` (the path), steps, times and totals.
 
-    async def sessions(self, *, agent: str | None = None, limit: int = 50) -> list[dict[str, Any]]:
-        """The most recently used first, each as `{session_id, agent_id, name, status, ...}`.
-
-        `agent`, a name or a path, leaves only its sessions.
+        `summary_id` and `previous_head_id` name the compaction the path begins with; with `all` the messages it left
+        out are there in its place (X20).
         """
-        name = None if agent is None else self._agents.name_of(agent)
-        return await self._reader.sessions(agent=name, limit=limit)
+        return await self._reader.session(session_id, whole=all)
+
+    async def sessions(self, *, agent: str | None = None, limit: int = 50, cursor: str | None = None) -> SessionPage:
+        """The most recently used first, of one `agent` (a name or a path) or all, as `{session_id, agent_id, ...}`.
+
+        The page says how many `more` there are, and has the `cursor` that gives them.
+        """
+        name = None if agent is None else self._agents.name_of(arguments.text(agent, "agent"))
+        return await self._reader.sessions(asked_by(cursor, name, limit))
 
     async def trace(self, session_id: str, turn: int | None = None) -> dict[str, Any]:
         """What a turn did, in order: `{turn, turn_id, state, tokens, cost, plan, todos, steps: [{nodes}]}` (R6).
@@ -351,13 +365,15 @@ class Runtime:
 
         `{agent_id, session_id, model, messages, tools, sections: [{name, chars, tokens}], chars, tokens}`.
         """
-        loaded = self._agents.load(agent)
+        loaded = self._agents.load(arguments.text(agent, "agent"))
         record = None if session_id is None else await self._reader.record(session_id)
-        return await explain(self._store, loaded, record, session_id or self._new_id(), inputs or {})
+        return await explain(
+            self._store, loaded, record, session_id or self._new_id(), arguments.mapping(inputs, "inputs")
+        )
 
     async def delete(self, session_id: str) -> None:
         """Erase a session and every row of it (R12). Raises `SessionNotFound`, `TurnAlreadyActive`."""
-        if not await self._store.delete(session_id, is_alive):
+        if not await self._store.delete(arguments.session_id(session_id), is_alive):
             raise SessionNotFound(f"There is no session {session_id!r}.", detail={"session_id": session_id})
         self._turns.cache.forget(session_id)
 
@@ -378,17 +394,3 @@ class Runtime:
                 raise InvalidInput(f"Session {session_id!r} is new: name its agent with agent_id.")
             name = record.agent
         return self._agents.load(name)
-
-
-def _opened(project: str | Path) -> tuple[Path, AgentFiles]:
-    root = Path(project).resolve()
-    if not root.is_dir():
-        raise InvalidConfig(f"There is no project folder {str(project)!r}.", detail={"project": str(project)})
-    return root, AgentFiles(root, report=keeps_last_good)
-
-
-def _check_session_id(session_id: object) -> None:
-    if not isinstance(session_id, str) or not 0 < len(session_id) <= 200 or not session_id.isprintable():
-        raise InvalidInput(
-            "A session id has 1 to 200 printable characters.", detail={"session_id": str(session_id)[:200]}
-        )

@@ -6,16 +6,30 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from agentflow import clock, events
-from agentflow.conversation.pauses.awaited import status_of
+from agentflow.conversation import arguments
 from agentflow.errors import InvalidInput, SessionNotFound, TurnNotFound
 from agentflow.events import Event
 from agentflow.live.event_feed import Feeds
-from agentflow.live.owner import is_alive
-from agentflow.message import TurnState, Usage
+from agentflow.message import TurnState
+from agentflow.reading.pages import SessionPage, cursor_of
+from agentflow.reading.status import (
+    is_dead,
+    is_running,
+    open_call_dicts,
+    open_pause,
+    outcome_of,
+    queue_dicts,
+    result_of,
+    status_of,
+    step_dict,
+    totals,
+)
 from agentflow.reading.trace import turn_trace
+from agentflow.reading.transcript import transcript
 from agentflow.result import TurnResult
 from agentflow.store.protocol import Store
-from agentflow.store.records import PendingPause, SessionRecord, StepRecord, TurnRef
+from agentflow.store.records import CallLeftOpen, SessionRecord, StepRecord, TurnRef
+from agentflow.store.requests import ListSessions
 
 POLL_SECS = 0.25
 _PAGE = 500
@@ -30,47 +44,62 @@ class SessionReader:
         self._feeds = feeds
 
     async def record(self, session_id: str) -> SessionRecord:
-        """The session's row. Raises `SessionNotFound`."""
-        found = await self._store.session(session_id)
+        """The session's row. Raises `SessionNotFound`, `InvalidInput`."""
+        found = await self._store.session(arguments.session_id(session_id))
         if found is None:
             raise SessionNotFound(f"There is no session {session_id!r}.", detail={"session_id": session_id})
         return found
 
     async def status(self, session_id: str) -> dict[str, Any]:
         record = await self.record(session_id)
-        return {**_status(record), "todos": await self._todos(record)}
+        return await self._status(record)
 
-    async def sessions(self, *, agent: str | None, limit: int) -> list[dict[str, Any]]:
-        found = await self._store.sessions(agent=agent, limit=limit)
-        return [
+    async def _status(self, record: SessionRecord) -> dict[str, Any]:
+        """The status with what waits: turns in the queue, and calls whose results come from outside."""
+        status = status_of(record)
+        waiting = await self._store.queue(record.key) if record.queued else []
+        calls: list[CallLeftOpen] = []
+        if (pause := open_pause(record)) is not None:
+            calls = [CallLeftOpen(call, "client") for call in pause.awaited.calls]
+        elif record.running_turn is not None:
+            calls = await self._store.left_open(record.key, record.running_turn)
+        return {
+            **status,
+            "queue": queue_dicts(waiting),
+            "open_calls": open_call_dicts(calls),
+            "todos": await self._todos(record),
+        }
+
+    async def sessions(self, asked: ListSessions) -> SessionPage:
+        found = await self._store.sessions(asked)
+        listed = [
             {
-                **_status(record),
+                **status_of(record),
                 "name": record.name,
-                "outcome": _outcome(record),
+                "outcome": outcome_of(record),
                 "created_at": clock.rfc3339(record.created_at),
                 "updated_at": clock.rfc3339(record.updated_at),
                 "turns": record.turns,
             }
-            for record in found
+            for record in found.sessions
         ]
+        return SessionPage(listed, found.more, None if found.following is None else cursor_of(found.following))
 
-    async def session(self, session_id: str) -> dict[str, Any]:
+    async def session(self, session_id: str, *, whole: bool = False) -> dict[str, Any]:
         record = await self.record(session_id)
-        path = await self._store.path(record.key, record.head, lean_before=None)
         versions = await self._store.versions(record.key, record.head)
         steps = await self._store.steps(record.key)
         return {
-            **_status(record),
-            "todos": await self._todos(record),
+            **await self._status(record),
             "name": record.name,
-            "outcome": _outcome(record),
+            "outcome": outcome_of(record),
             "environment": record.environment,
             "created_at": clock.rfc3339(record.created_at),
             "updated_at": clock.rfc3339(record.updated_at),
             "state": versions.state,
-            "messages": [entry.message.as_dict() for entry in path if not entry.message.hidden],
-            "steps": [_step(step) for step in steps],
-            "totals": _totals(steps),
+            **await transcript(self._store, record, whole=arguments.flag(whole, "all")),
+            "steps": [step_dict(step) for step in steps],
+            "totals": totals(steps),
         }
 
     async def _todos(self, record: SessionRecord) -> list[dict[str, str]]:
@@ -81,6 +110,7 @@ class SessionReader:
     async def trace(self, session_id: str, turn: int | None) -> dict[str, Any]:
         """A turn as `records.trace` shows it. Raises `SessionNotFound`, `TurnNotFound`."""
         record = await self.record(session_id)
+        turn = None if turn is None else arguments.whole_number(turn, "turn", least=1)
         rows = await self._store.trace(record.key, turn)
         if rows is None:
             which = "no turn yet" if turn is None else f"no turn {turn}; its turns are 1 to {record.turns}"
@@ -111,14 +141,15 @@ class SessionReader:
         if step is None:
             return None
         if step.turn_state in _ENDED:
-            return _result(session_id, step, step.turn_state)
-        return _result(session_id, step, TurnState.ABORTED) if _is_dead(record, step) else None
+            return result_of(session_id, step, step.turn_state)
+        return result_of(session_id, step, TurnState.ABORTED) if is_dead(record, step) else None
 
     async def events(
         self, session_id: str, after_seq: int, turn_id: str | None, *, follow: bool
     ) -> AsyncIterator[Event]:
         record = await self.record(session_id)
-        if after_seq > record.seq:
+        arguments.optional_text(turn_id, "turn_id")
+        if arguments.whole_number(after_seq, "after_seq") > record.seq:
             raise InvalidInput(f"Session {session_id!r} has {record.seq} events; there is none after {after_seq} yet.")
         end = await self._end(record, after_seq, turn_id, follow=follow)
         subscription = self._feeds.subscribe(session_id)
@@ -165,7 +196,7 @@ class SessionReader:
             return _End(None, None if follow else record.seq, live=follow)
         ref = await self._turn(record, turn_id)
         step = await self._step_of(record, ref)
-        if step is not None and step.turn_state not in _ENDED and _is_dead(record, step):
+        if step is not None and step.turn_state not in _ENDED and is_dead(record, step):
             return _End(ref.id, None, live=False, died=True)
         if step is None or step.turn_state not in _ENDED:
             return _End(ref.id, record.seq + 1, live=True)
@@ -235,96 +266,3 @@ def _died(session_id: str, turn_id: str) -> Event:
     """The terminal event of a turn whose process is gone and which nobody has repaired yet (T42)."""
     data = events.done(turn_id, None, TurnState.ABORTED, 0).full
     return Event(session_id, None, turn_id, clock.instant(), events.DONE, data)
-
-
-def is_running(record: SessionRecord) -> bool:
-    return record.running_turn is not None and is_alive(
-        record.owner or "", record.lease_until or 0, record.running_turn
-    )
-
-
-def _is_dead(record: SessionRecord, step: StepRecord) -> bool:
-    """Whether the turn runs by its rows and its owner is gone.
-
-    Session and step are read one after the other: a session that does not name the turn says nothing about it.
-    """
-    return record.running_turn == step.turn_id and not is_running(record)
-
-
-def _status(record: SessionRecord) -> dict[str, Any]:
-    """A dead turn is shown as aborted (T29), a paused one as what it asks (T21)."""
-    pending = open_pause(record)
-    status = "idle" if pending is None else str(TurnState.PAUSED_ASK_USER)
-    if record.running_turn is not None:
-        status = "running" if is_running(record) else "aborted"
-    return {
-        "session_id": record.id,
-        "agent_id": record.agent,
-        "status": status,
-        "turn_id": record.running_turn if pending is None else pending.turn_id,
-        **status_of(None if pending is None else pending.awaited),
-        "queued": record.queued,
-    }
-
-
-def open_pause(record: SessionRecord) -> PendingPause | None:
-    """What the active path waits for, unless its time is over (T21)."""
-    pending = record.pending
-    if pending is None or record.running_turn is not None:
-        return None
-    return None if pending.is_over(clock.instant()) else pending
-
-
-def _outcome(record: SessionRecord) -> str | None:
-    """How the session's last turn ended; one whose time to wait is over is aborted, as its next request finds it."""
-    if record.outcome != TurnState.PAUSED_ASK_USER or record.pending is None:
-        return record.outcome
-    return str(TurnState.ABORTED) if record.pending.is_over(clock.instant()) else record.outcome
-
-
-def _over(step: StepRecord) -> PendingPause | None:
-    """What the step's turn waited for, once the time is over."""
-    return step.pause if step.pause is not None and step.pause.is_over(clock.instant()) else None
-
-
-def _step(step: StepRecord) -> dict[str, Any]:
-    return {
-        "order": step.number,
-        "turn_id": step.turn_id,
-        "state": step.state if _over(step) is None else str(TurnState.ABORTED),
-        "opened_at": clock.rfc3339(step.opened_at),
-        "completed_at": None if step.completed_at is None else clock.rfc3339(step.completed_at),
-        "first_token_ms": step.first_token_ms,
-        "user_message_id": step.user_message_id,
-        "answer": step.answer,
-        "message_id": step.answer_id,
-        "limit": step.limit,
-    }
-
-
-def _totals(steps: list[StepRecord]) -> dict[str, Any]:
-    """Sums over the turns, each counted once though it may have several steps."""
-    by_turn = {step.turn: step.usage for step in steps}
-    usage = sum(by_turn.values(), start=Usage())
-    return {**usage.as_dict(), "cost": None if usage.cost is None else str(usage.cost), "turns": len(by_turn)}
-
-
-def _result(session_id: str, step: StepRecord, state: str) -> TurnResult:
-    error, over = step.error, _over(step)
-    if over is not None:
-        state, error = TurnState.ABORTED, over.awaited.expired().as_dict()
-    waits = step.pause.awaited if step.pause is not None and over is None else None
-    return TurnResult(
-        session_id,
-        step.turn_id,
-        step.number,
-        str(state),
-        step.answer,
-        step.usage,
-        None if waits is None else waits.question(),
-        limit=step.limit,
-        error=error,
-        message_id=step.answer_id,
-        pending_kind=None if waits is None else waits.kind,
-        calls=() if waits is None else waits.call_dicts(),
-    )

@@ -8,15 +8,18 @@ with `StaleOwner` and writes nothing (C35).
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from agentflow.clock import Instant
 from agentflow.context.tokens import Report
+from agentflow.conversation.queue import Entry
 from agentflow.conversation.tree import Place
 from agentflow.events import Event
 from agentflow.store.records import (
     Appended,
+    CallLeftOpen,
     Claimed,
+    Listed,
     Merged,
     Moved,
     PathEntry,
@@ -36,7 +39,19 @@ from agentflow.store.records import (
     TurnRows,
     Versions,
 )
-from agentflow.store.requests import Alive, Append, Claim, CloseTurn, End, MergeView, MoveHead, Owning, Settle, Stop
+from agentflow.store.requests import (
+    Alive,
+    Append,
+    Claim,
+    CloseTurn,
+    End,
+    ListSessions,
+    MergeView,
+    MoveHead,
+    Owning,
+    Settle,
+    Stop,
+)
 
 
 class Store(Protocol):
@@ -85,8 +100,17 @@ class Store(Protocol):
 
     async def session(self, session_id: str) -> SessionRecord | None: ...
 
-    async def sessions(self, *, agent: str | None = None, limit: int = 50) -> list[SessionRecord]:
-        """The most recently used first."""
+    async def sessions(self, asked: ListSessions) -> Listed:
+        """A page of the sessions, the most recently used first."""
+
+    async def queue(self, key: int) -> list[Entry]:
+        """The turns that wait in a session, first to start first."""
+
+    async def left_open(self, key: int, turn_id: str) -> list[CallLeftOpen]:
+        """The calls of a turn whose results come from outside and have not come yet."""
+
+    async def compactions(self, key: int) -> list[dict[str, Any]]:
+        """What each `context.replaced` of the session's own tree told, in order, with `summary_id` (X20)."""
 
     async def path(self, key: int, head: Place | None, *, lean_before: int | None) -> list[PathEntry]:
         """Root first, up to `head`. With `lean_before`, of turns below that number only texts are read (R4)."""

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 from agentflow.clock import Instant
 from agentflow.conversation.inbox import TurnOptions
-from agentflow.conversation.pauses.awaited import Awaited
+from agentflow.conversation.pauses.awaited import Awaited, AwaitedCall
 from agentflow.conversation.tree import Place
 from agentflow.errors import AgentflowError
 from agentflow.events import LogEntry
 from agentflow.message import Message, Usage
+from agentflow.store.requests import ListSessions
 
 STATE, AGENT, STARTED = "state", "agent", "started"
 """The kinds of version along the path: the agent's state, the changes of its configuration, and that `session.start`
@@ -248,6 +249,23 @@ class SessionRecord:
     outcome: str | None
     queued: int = 0
     pending: PendingPause | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A page of sessions; `more` follow it, which `following` asks for, null when none do."""
+
+    sessions: Sequence[SessionRecord]
+    more: int
+    following: ListSessions | None
+
+
+@dataclass(frozen=True, slots=True)
+class CallLeftOpen:
+    """A call whose result comes from outside: `handler` is who performs it, a worker or the client (C32, C37)."""
+
+    call: AwaitedCall
+    handler: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,19 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class ListSessions:
+    """A page of the sessions, the most recently used first, of all agents or one.
+
+    `moment` is when the list was begun, `after` what its last page ended with: when that was used, and its key.
+    """
+
+    agent: str | None = None
+    limit: int = 50
+    moment: Instant | None = None
+    after: tuple[Instant, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Stop:
     """End a session's turn from outside: the running one, or the one that is paused on the active path (T23, T25).
 

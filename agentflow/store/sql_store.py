@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from typing import Any
 
 from agentflow.clock import Instant
 from agentflow.context.tokens import Report
+from agentflow.conversation.queue import Entry
 from agentflow.conversation.tree import Place
 from agentflow.events import Event
 from agentflow.store.jobs import append, settle
@@ -18,7 +20,9 @@ from agentflow.store.reads.turn_rows import turn_rows
 from agentflow.store.reads.versions import versions_at
 from agentflow.store.records import (
     Appended,
+    CallLeftOpen,
     Claimed,
+    Listed,
     Merged,
     Moved,
     PathEntry,
@@ -38,7 +42,20 @@ from agentflow.store.records import (
     TurnRows,
     Versions,
 )
-from agentflow.store.requests import Alive, Append, Claim, CloseTurn, End, MergeView, MoveHead, Owning, Settle, Stop
+from agentflow.store.requests import (
+    Alive,
+    Append,
+    Claim,
+    CloseTurn,
+    End,
+    ListSessions,
+    MergeView,
+    MoveHead,
+    Owning,
+    Settle,
+    Stop,
+)
+from agentflow.store.session import waiting
 from agentflow.store.sql.database import Database, open_database
 from agentflow.store.sql.job_thread import JobThread, OpenJobs
 from agentflow.store.sql.reader import Reader
@@ -115,8 +132,17 @@ class SqlStore:
     async def session(self, session_id: str) -> SessionRecord | None:
         return await self._reader.run(lambda tx: sessions.session(tx, session_id))
 
-    async def sessions(self, *, agent: str | None = None, limit: int = 50) -> list[SessionRecord]:
-        return await self._reader.run(lambda tx: sessions.sessions(tx, agent, limit))
+    async def sessions(self, asked: ListSessions) -> Listed:
+        return await self._reader.run(lambda tx: sessions.sessions(tx, asked))
+
+    async def queue(self, key: int) -> list[Entry]:
+        return await self._reader.run(lambda tx: waiting.load(tx, key))
+
+    async def left_open(self, key: int, turn_id: str) -> list[CallLeftOpen]:
+        return await self._reader.run(lambda tx: calls.left_open(tx, key, turn_id))
+
+    async def compactions(self, key: int) -> list[dict[str, Any]]:
+        return await self._reader.run(lambda tx: messages.compactions(tx, key))
 
     async def path(self, key: int, head: Place | None, *, lean_before: int | None) -> list[PathEntry]:
         return await self._reader.run(lambda tx: messages.path(tx, key, head, lean_before))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ..engine import engine_options, reading
+from ..engine import engine_options, place, reading
 from ..terminal.output import Output, note
 
 COLUMNS = ("SESSION", "AGENT", "STATE", "TURNS", "UPDATED", "TITLE")
@@ -16,17 +17,24 @@ COLUMNS = ("SESSION", "AGENT", "STATE", "TURNS", "UPDATED", "TITLE")
 @click.command("ls", short_help="List sessions, the most recently used first.")
 @click.option("--agent", metavar="NAME", help="Only this agent's.")
 @click.option("--limit", metavar="N", type=click.IntRange(min=1), default=50, help="At most so many.  [default: 50]")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
+@click.option("--cursor", metavar="CURSOR", help="Go on where another list ended.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: sessions, how many more, the cursor.")
 @engine_options
 @click.pass_obj
-def command(output: Output, agent: str | None, limit: int, as_json: bool, project: Path, db: str | None) -> None:
+def command(
+    output: Output, agent: str | None, limit: int, cursor: str | None, as_json: bool, project: Path, db: str | None
+) -> None:
     """List sessions with state and title, the most recently used first."""
-    found = reading(project, db, lambda runtime: runtime.sessions(agent=agent, limit=limit))
+    found = reading(project, db, lambda runtime: runtime.sessions(agent=agent, limit=limit, cursor=cursor))
     if as_json:
-        output.json(found, indent=2)
-        return
-    output.write(_table([COLUMNS, *map(_row, found)]))
-    if not found:
+        output.json(found.as_dict(), indent=2)
+    else:
+        output.write(_table([COLUMNS, *map(_row, found)]))
+    if found.cursor is not None:
+        named = () if agent is None else ("--agent", agent)
+        again = shlex.join(["agentflow", "sessions", "ls", *named, *place(project, db), "--cursor", found.cursor])
+        note(f"{found.more} more: {again}")
+    elif not len(found) and not as_json:
         note("there are no sessions here yet; --project and --db name other places")
 
 

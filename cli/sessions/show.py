@@ -9,23 +9,26 @@ from typing import Any
 import click
 
 from ..engine import engine_options, reading
-from ..terminal.output import Output
+from ..terminal.output import Output, note
 
 _RESULT_CHARS = 500
 
 
 @click.command("show", short_help="Print a session's transcript.")
 @click.argument("session")
+@click.option("--all", "whole", is_flag=True, help="With what a compaction left out, in place of its summary.")
 @click.option("--json", "as_json", is_flag=True, help="Print the session as one JSON object.")
 @engine_options
 @click.pass_obj
-def command(output: Output, session: str, as_json: bool, project: Path, db: str | None) -> None:
+def command(output: Output, session: str, whole: bool, as_json: bool, project: Path, db: str | None) -> None:
     """Print the transcript of SESSION: the path of messages that the model reads."""
-    found = reading(project, db, lambda runtime: runtime.session(session))
+    found = reading(project, db, lambda runtime: runtime.session(session, all=whole))
     if as_json:
         output.json(found, indent=2)
     else:
         output.write("\n".join(transcript(found["messages"])))
+        if found["summary_id"] is not None and not whole:
+            note("the messages before the summary are shown with --all")
 
 
 def transcript(messages: list[dict[str, Any]]) -> Iterator[str]:

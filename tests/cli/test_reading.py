@@ -17,12 +17,27 @@ def test_sessions_are_listed_the_newest_first(agentflow: Command) -> None:
     assert head.split() == ["SESSION", "AGENT", "STATE", "TURNS", "UPDATED", "TITLE"]
     assert newest.split()[:4] == ["s-2", "echo", "done", "1"]
     assert oldest.split()[0] == "s-1"
-    (only,) = json.loads(agentflow("sessions", "ls", "--json", "--limit", "1").out)
+    (only,) = json.loads(agentflow("sessions", "ls", "--json", "--limit", "1").out)["sessions"]
     assert only["session_id"] == "s-2"
 
 
+def test_a_list_that_is_cut_says_how_many_more_there_are_and_how_to_see_them(agentflow: Command) -> None:
+    """D19"""
+    for number in range(3):
+        agentflow("run", "echo", "-s", f"s-{number}", "Hello")
+    listed = agentflow("sessions", "ls", "--limit", "2")
+    assert listed.err.startswith("1 more: agentflow sessions ls --cursor ")
+    cursor = listed.err.split()[-1]
+    assert agentflow("sessions", "ls", "--cursor", cursor).out.splitlines()[1].split()[0] == "s-0"
+    page = json.loads(agentflow("sessions", "ls", "--json", "--limit", "2").out)
+    assert (len(page["sessions"]), page["more"], page["cursor"]) == (2, 1, cursor)
+    for wrong in ("nonsense", "e30"):
+        assert agentflow("sessions", "ls", "--cursor", wrong).code == 2
+    assert "another agent" in agentflow("sessions", "ls", "--agent", "echo", "--cursor", cursor).err
+
+
 def test_an_empty_list_is_a_list(agentflow: Command) -> None:
-    assert json.loads(agentflow("sessions", "ls", "--json").out) == []
+    assert json.loads(agentflow("sessions", "ls", "--json").out) == {"sessions": [], "more": 0, "cursor": None}
     listed = agentflow("sessions", "ls")
     assert len(listed.out.splitlines()) == 1
     assert "no sessions here yet" in listed.err

@@ -9,6 +9,7 @@ from agentflow.conversation.tree import Node, Place
 from agentflow.message import Message, ToolCall, Usage
 from agentflow.store import rows
 from agentflow.store.records import PathEntry
+from agentflow.store.requests import ListSessions
 from agentflow.store.rows import copy_row, message_row
 from agentflow.text import compact_json
 from tests.contract.book import NOW, Book, Turn, assistant, ended, user
@@ -183,11 +184,35 @@ def test_sessions_are_listed_by_last_use_and_agent(book: Book) -> None:
         agent, other = f"agent-{book.session_id}", f"other-{book.session_id}"
         for name, of, at in (("a", agent, 1), ("b", agent, 3), ("c", other, 4), ("d", agent, 2)):
             await book.begin(f"{book.session_id}-{name}", agent=of, at=NOW + at)
-        found = await book.store.sessions(agent=agent)
+        found = (await book.store.sessions(ListSessions(agent))).sessions
         assert [record.id[-1] for record in found] == ["b", "d", "a"]
-        assert [record.id[-1] for record in await book.store.sessions(agent=agent, limit=1)] == ["b"]
-        assert await book.store.sessions(agent="nobody") == []
-        assert {record.id[-1] for record in await book.store.sessions(limit=4)} == {"a", "b", "c", "d"}
+        assert (await book.store.sessions(ListSessions("nobody"))).sessions == []
+        everybody = (await book.store.sessions(ListSessions(limit=1_000_000))).sessions
+        own = [record.id[-1] for record in everybody if record.agent in (agent, other)]
+        assert own == ["c", "b", "d", "a"]
+
+    book.run(test)
+
+
+def test_a_page_says_what_follows_and_a_session_used_meanwhile_keeps_its_place(book: Book) -> None:
+    """D19, F30: every session once, in the order they had as the list was begun; equal times go by their number."""
+
+    async def test() -> None:
+        agent = f"agent-{book.session_id}"
+        turns = [await book.begin(f"{book.session_id}-{name}", agent=agent, at=NOW) for name in "abcde"]
+        await book.begin(f"{book.session_id}-f", agent=agent, at=NOW + 1)
+        asked: ListSessions | None = ListSessions(agent, limit=2, moment=NOW + 1)
+        pages, more = [], []
+        while asked is not None:
+            page = await book.store.sessions(asked)
+            pages.append([record.id[-1] for record in page.sessions])
+            more.append(page.more)
+            asked = page.following
+            if len(pages) == 1:  # one that was shown and one that was not are used, and one is new
+                for turn in (turns[4], turns[0]):
+                    await book.end(turn, ended(turn), [events.plain("session.named", {"name": "n"})], at=NOW + 5)
+                await book.begin(f"{book.session_id}-g", agent=agent, at=NOW + 9)
+        assert (pages, more) == ([["f", "e"], ["d", "c"], ["b", "a"]], [4, 2, 0])
 
     book.run(test)
 

@@ -366,3 +366,48 @@ def test_explain_foresees_what_would_be_cut(agentflow: Kit) -> None:
     limited = agentflow.events("context.limited")[0].data
     assert 1 <= limited["tokens"] - way["tokens"] <= 2, "the five characters of the new message"
     assert agentflow.run(agentflow.runtime.explain("test", "s-1"))["room"][0]["due"] is False
+
+
+def whole(kit: Kit) -> list[str]:
+    """The first word of every message of the full transcript."""
+    messages = kit.run(kit.runtime.session("s-1", all=True))["messages"]
+    return [message["content"].split()[0] for message in messages]
+
+
+def test_the_full_transcript_runs_across_a_replace(agentflow: Kit) -> None:
+    """X20: `session` names the summary and the head before it; with `all` what it left out stands in its place."""
+    compacted(agentflow)
+    session = agentflow.session()
+    (replaced_by,) = agentflow.tree()["compactions"]
+    assert session["messages"][0]["id"] == session["summary_id"] == replaced_by["summary_id"]
+    assert session["messages"][0]["summary"]
+    assert session["previous_head_id"] == replaced_by["previous_head_id"]
+    assert [message["copied_from"] for message in session["messages"] if "copied_from" in message]
+    agentflow.run(agentflow.runtime.checkout("s-1", session["previous_head_id"]))
+    before = agentflow.session()
+    assert (before["summary_id"], before["previous_head_id"]) == (None, None)
+    agentflow.run(agentflow.runtime.checkout("s-1", session["messages"][-1]["id"]))
+    said_before = [message["content"].split()[0] for message in before["messages"]]
+    said_since = [message["content"].split()[0] for message in session["messages"] if "copied_from" not in message][1:]
+    assert whole(agentflow) == said_before + said_since
+
+
+def test_the_full_transcript_runs_across_several_replaces(agentflow: Kit) -> None:
+    replies = answering(capitals, lambda request: {**chatty(request), "usage": {"input": 900, "output": 1}})
+    agentflow.agent(replies=replies, settings=by_settings(1000, keep=4))
+    for number in range(6):
+        agentflow.send(f"WORD{number} {FILLER}")
+    assert len(agentflow.tree()["compactions"]) > 1
+    assert [word for word in whole(agentflow) if word.startswith("WORD")] == [f"WORD{number}" for number in range(6)]
+
+
+def test_the_full_transcript_of_an_edited_message_has_what_stood_before_it(agentflow: Kit) -> None:
+    """C15: the kept message was edited on the compacted branch, so what followed it there is not shown."""
+    compacted(agentflow)
+    kept = next(message for message in agentflow.path() if message["role"] == "user" and "copied_from" in message)
+    agentflow.edit(kept["id"], "EDITED")
+    shown = whole(agentflow)
+    original = kept["content"].split()[0]
+    assert original not in shown
+    assert shown[:1] == ["FIRST"]
+    assert shown[-2] == "EDITED"

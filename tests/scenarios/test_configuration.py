@@ -130,7 +130,7 @@ def test_inputs_that_do_not_fit_are_refused_before_anything_is_written(agentflow
     agentflow.agent(inputs=INPUTS)
     with pytest.raises(InvalidInput):
         agentflow.send("hi", inputs=inputs)
-    assert agentflow.run(agentflow.runtime.sessions()) == []
+    assert list(agentflow.run(agentflow.runtime.sessions())) == []
 
 
 def test_what_a_user_writes_is_never_a_template(agentflow: Kit) -> None:

@@ -93,7 +93,7 @@ def test_every_read_says_at_once_that_the_time_is_over(agentflow: Kit) -> None:
             "pending_kind": [each["pending_kind"] for each in (listed, session, status)] + [result.pending_kind],
             "statuses": [each["status"] for each in (listed, session, status)],
             "outcomes": [listed["outcome"], session["outcome"]],
-            "steps": [step["state"] for step in session["steps"] if step["turn_id"] == turn_id],
+            "steps": [step["status"] for step in session["steps"] if step["turn_id"] == turn_id],
             "result": (result.state, result.question, result.error),
             "trace": (trace["state"], trace["ended_by"], trace["error"], [step["state"] for step in trace["steps"]]),
             "question": [node["state"] for node in trace["steps"][1]["nodes"] if node["kind"] == "question"],

@@ -27,7 +27,7 @@ def test_a_request_opens_a_step_with_its_message_answer_and_times(agentflow: Kit
     assert step["order"] == result.step_order == 1
     assert step["user_message_id"] == agentflow.path()[0]["id"]
     assert step["answer"] == result.answer == "All quiet."
-    assert step["state"] == "done"
+    assert step["status"] == "done"
     assert step["opened_at"] == step["completed_at"] == "2030-01-01T09:00:00.000000+00:00"
     assert step["first_token_ms"] >= 0
 

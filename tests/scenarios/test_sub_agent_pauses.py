@@ -132,7 +132,7 @@ def test_a_second_question_of_the_same_sub_agent_pauses_again(agentflow: Kit) ->
     assert (second.state, (second.question or {})["questions"][0]["header"]) == ("paused_ask_user", "Size")
     agentflow.restart()
     assert agentflow.answer("big").answer == "a big green one"
-    assert [step["state"] for step in agentflow.session()["steps"]] == ["paused_ask_user", "paused_ask_user", "done"]
+    assert [step["status"] for step in agentflow.session()["steps"]] == ["paused_ask_user", "paused_ask_user", "done"]
 
 
 def test_a_resumed_sub_agent_has_its_todos_and_its_note_back(agentflow: Kit, agentflow_db: str) -> None:

@@ -8,6 +8,7 @@ whether somebody asked to stop.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from agentflow.clock import SECOND, Instant, instant
@@ -45,7 +46,9 @@ def end(tx: Tx, write: End) -> Appended:
     """
     last = write.append
     release = _PAUSE if write.state == TurnState.PAUSED_ASK_USER else _RELEASE
-    seq, _, queued = _advance(tx, last, release, last.at, last.at, write.state)
+    log = happened(last.log, last.at)
+    ended_at = log[-1].at if log else last.at  # the moment its last event tells
+    seq, _, queued = _advance(tx, replace(last, log=log), release, ended_at, ended_at, write.state)
     if write.erase:
         erase(tx, last.session_key, last.turn)
     if write.owning is None or not queued:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from agentflow.context.tokens import Report
 from agentflow.conversation.tree import Place
 from agentflow.store.reads.messages import LINE
+from agentflow.store.reads.questions import asked_call
+from agentflow.store.records import CallLeftOpen
 from agentflow.store.sql.transaction import Tx
 
 # The place a call was made at stands on the path when its branch does, no deeper than the path follows it.
@@ -16,6 +18,13 @@ JOIN execution e ON e.session_key = c.session_key AND e.number = c.execution
 WHERE c.purpose = 'main' AND c.status = 'completed' AND (e.parent IS NULL OR e.number = ?)
 ORDER BY c.depth DESC, c.turn DESC, c.execution DESC, c.step DESC, c.iteration DESC LIMIT 1
 """
+_LEFT_OPEN = """
+SELECT c.id, c.name, c.handler, reply.calls FROM tool_call c
+JOIN turn ON turn.session_key = c.session_key AND turn.number = c.turn
+JOIN message reply ON reply.session_key = c.session_key AND reply.id = c.reply_id
+WHERE c.session_key = ? AND turn.id = ? AND turn.state = 'running'
+AND c.handler IS NOT NULL AND c.status IN ('planned', 'started') AND c.ok IS NULL ORDER BY reply.depth, c.id
+"""
 _CALL_IDS = "SELECT id FROM tool_call WHERE session_key = ? AND execution = ? ORDER BY id"
 
 
@@ -25,6 +34,14 @@ def report(tx: Tx, key: int, head: Place | None, execution: int) -> Report | Non
         return None
     row = tx.one(_REPORT, head.depth, key, head.branch, key, key, execution)
     return None if row is None else Report(row[0], row[1] or 0)
+
+
+def left_open(tx: Tx, key: int, turn_id: str) -> list[CallLeftOpen]:
+    """The calls of a turn whose results come from outside and have not come yet."""
+    return [
+        CallLeftOpen(asked_call({"tool_call_id": id_}, name, calls), handler)
+        for id_, name, handler, calls in tx.all(_LEFT_OPEN, key, turn_id)
+    ]
 
 
 def call_ids(tx: Tx, key: int, execution: int) -> list[str]:

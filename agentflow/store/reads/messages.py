@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from agentflow import events
 from agentflow.conversation.tree import Place
@@ -103,10 +104,14 @@ def tree(tx: Tx, key: int) -> Tree:
         "AND m.depth = s.depth WHERE s.key = ?",
         key,
     )
+    return Tree(head[0] if head is not None else None, nodes, tuple(compactions(tx, key)))
+
+
+def compactions(tx: Tx, key: int) -> list[dict[str, Any]]:
+    """What each `context.replaced` told of the session's own tree, in order, with `summary_id` (X20, X21)."""
     told = tx.all(_COMPACTIONS, key, events.CONTEXT_REPLACED)
-    compactions = ({"summary_id": summary_id, **json.loads(data)} for summary_id, data in told if data is not None)
-    own = tuple(each for each in compactions if events.SUB_EXECUTION not in each)
-    return Tree(head[0] if head is not None else None, nodes, own)
+    found = ({"summary_id": summary_id, **json.loads(data)} for summary_id, data in told if data is not None)
+    return [each for each in found if events.SUB_EXECUTION not in each]
 
 
 def answer_of(

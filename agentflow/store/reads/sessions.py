@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -13,7 +14,8 @@ from agentflow.message import TurnState, Usage
 from agentflow.store.reads.messages import ANSWER, ANSWER_MESSAGE, answer_of
 from agentflow.store.reads.questions import awaited, pauses_by_turn
 from agentflow.store.reads.turns import resolve
-from agentflow.store.records import PendingPause, RunRecord, SessionRecord, StepRecord
+from agentflow.store.records import Listed, PendingPause, RunRecord, SessionRecord, StepRecord
+from agentflow.store.requests import ListSessions
 from agentflow.store.sql.transaction import Tx
 
 _SESSION = """
@@ -24,7 +26,18 @@ FROM session s LEFT JOIN turn ON turn.session_key = s.key AND turn.number = s.tu
 LEFT JOIN question q ON q.session_key = s.key AND q.state = 'pending' AND q.branch = s.branch AND q.depth = s.depth
 LEFT JOIN turn paused ON paused.session_key = s.key AND paused.number = q.turn
 """
-_NEWEST = " ORDER BY s.updated_at DESC, s.key DESC LIMIT ?"
+# When each session was last used as the list began: by its log, if it is used since.
+_LISTED = """
+WITH listed AS (
+    SELECT s.key AS key, CASE WHEN s.updated_at <= ? THEN s.updated_at ELSE coalesce(
+        (SELECT max(e.at) FROM event e WHERE e.session_key = s.key AND e.at <= ?), s.created_at
+    ) END AS used
+    FROM session s WHERE s.created_at <= ? AND (CAST(? AS TEXT) IS NULL OR s.agent = ?)
+)
+SELECT key, used, count(*) OVER () FROM listed WHERE used < ? OR (used = ? AND key < ?)
+ORDER BY used DESC, key DESC LIMIT ?
+"""
+_FIRST = (2**63 - 1, 2**63 - 1)
 
 _STEP = f"""
 SELECT step.number, turn.number, turn.id, turn.state, step.state, step.opened_at, step.completed_at,
@@ -41,11 +54,22 @@ def session(tx: Tx, session_id: str) -> SessionRecord | None:
     return None if row is None else _session(tx, row)
 
 
-def sessions(tx: Tx, agent: str | None, limit: int) -> list[SessionRecord]:
-    """The most recently used first."""
-    if agent is None:
-        return [_session(tx, row) for row in tx.all(_SESSION + _NEWEST, limit)]
-    return [_session(tx, row) for row in tx.all(f"{_SESSION} WHERE s.agent = ? {_NEWEST}", agent, limit)]
+def sessions(tx: Tx, asked: ListSessions) -> Listed:
+    """A page of the sessions, the most recently used first (F30)."""
+    moment = asked.moment
+    if moment is None:
+        moment = tx.one("SELECT coalesce(max(updated_at), 0) FROM session")[0]
+    used, key = asked.after or _FIRST
+    page = tx.all(_LISTED, *(moment,) * 3, asked.agent, asked.agent, used, used, key, asked.limit)
+    marks = ", ".join("?" * len(page))
+    found = {} if not page else {row[0]: row for row in tx.all(f"{_SESSION} WHERE s.key IN ({marks})", *_keys(page))}
+    more = page[0][2] - len(page) if page else 0
+    following = replace(asked, moment=moment, after=(page[-1][1], page[-1][0])) if more else None
+    return Listed([_session(tx, found[key]) for key in _keys(page)], more, following)
+
+
+def _keys(page: Sequence[tuple[Any, ...]]) -> list[int]:
+    return [row[0] for row in page]
 
 
 def left_queues(tx: Tx) -> list[tuple[str, str]]:
