@@ -65,20 +65,28 @@ def stand_of(known: Known, active: Path, cursor: Node | None, *, has_news: bool)
     """Where a view stands whose recorded prefix ends in the cursor (C14, C15)."""
     if cursor is None:
         return Stand(None, None)
-    if (meant := _on_active(known, active, cursor)) is not None:
-        meant = meant if has_news else _with_hidden(known, active, meant)
+    first = None if cursor.place in active else _first_copy(known, active)
+    meant = cursor if first is None else _copy_of(known, active, cursor)
+    if meant is not None:
+        meant = meant if has_news or meant.place not in active else _with_hidden(known, active, meant)
         return Stand(meant, meant.place)
-    before = _before_first_copy(known, active, cursor)
+    before = None if first is None else _before(known, active, cursor, first)
     if before is None:
         return Stand(cursor, cursor.place)
     is_answer = not has_news and cursor.role == "assistant" and not cursor.calls
     return Stand(known.at(before), before, cursor if is_answer else None)
 
 
-def _on_active(known: Known, active: Path, cursor: Node) -> Node | None:
-    """The cursor, or the copy of it that a `context.replace` made, whichever lies on the active path (C15)."""
-    if cursor.place in active:
-        return cursor
+def _first_copy(known: Known, active: Path) -> Node | None:
+    """The first copy that a `context.replace` made on the active path: all of them stand at its root."""
+    node = known.at(Place(active.segments[0].branch, 1)) if active.segments else None
+    while node is not None and node.written_as and not node.copied_from:
+        node = known.at(Place(node.place.branch, node.place.depth + 1))
+    return node if node is not None and node.written_as else None
+
+
+def _copy_of(known: Known, active: Path, cursor: Node) -> Node | None:
+    """The copy of the cursor that a replace made on the active path (C15)."""
     copies = [node for node in known.copies(cursor.original) if node.written_as and node.place in active]
     return copies[-1] if copies else None
 
@@ -90,25 +98,13 @@ def _with_hidden(known: Known, active: Path, node: Node) -> Node:
     return node
 
 
-def _before_first_copy(known: Known, active: Path, cursor: Node) -> Place | None:
-    """The place before the first copy of the replace on the active path, when the cursor is what stood directly before
-    its original (C15).
-    """
-    first = _first_copy(known, active)
-    if first is None:
-        return None
+def _before(known: Known, active: Path, cursor: Node, first: Node) -> Place | None:
+    """The place before the first copy, when the cursor is what stood directly before its original (C15)."""
     # The replace copied the original, or a copy of it that an earlier replace or a view had made.
     for node in (*known.nodes([first.original]).values(), *known.copies(first.original)):
         if node.place not in active and cursor.original in _directly_before(known, node):
             return parent_of(known.branches, first.place) or Place(first.place.branch, 0)
     return None
-
-
-def _first_copy(known: Known, active: Path) -> Node | None:
-    node = known.at(Place(active.segments[0].branch, 1)) if active.segments else None
-    while node is not None and node.written_as and not node.copied_from:
-        node = known.at(Place(node.place.branch, node.place.depth + 1))
-    return node if node is not None and node.written_as else None
 
 
 def _directly_before(known: Known, node: Node) -> list[str]:

@@ -208,7 +208,7 @@ class TestHiddenMessages:
         assert seen(tree, "u1", "a1", message("n")).cursor == tree.node("a1")
 
     def test_hidden_messages_of_another_branch_are_not_in_the_way(self, tree: MemoryTree) -> None:
-        tree.add("u1", message("other", "assistant"))
+        tree.add("u1", message("other", "assistant"), message("h3", hidden=True))
         assert seen(tree, "u1", "a1").head == "a1"
 
     def test_the_same_holds_on_a_compacted_branch(self, tree: MemoryTree) -> None:
