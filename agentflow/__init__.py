@@ -50,6 +50,7 @@ if _typing.TYPE_CHECKING:
     )
     from agentflow.events import Event
     from agentflow.message import Message, ToolCall, TurnState, Usage
+    from agentflow.models.own_process import own_process
     from agentflow.models.protocol import ModelRequest
     from agentflow.models.scripted_model import ScriptedModel
     from agentflow.once import run_turn, with_runtime
@@ -76,6 +77,7 @@ _HOMES = {
     ),
     "agentflow.events": ("Event",),
     "agentflow.message": ("Message", "ToolCall", "TurnState", "Usage"),
+    "agentflow.models.own_process": ("own_process",),
     "agentflow.models.protocol": ("ModelRequest",),
     "agentflow.models.scripted_model": ("ScriptedModel",),
     "agentflow.once": ("run_turn", "with_runtime"),
@@ -134,6 +136,7 @@ __all__ = [
     "__version__",
     "agent_schema",
     "flow",
+    "own_process",
     "run_turn",
     "validate_agent",
     "with_runtime",

@@ -47,8 +47,9 @@ def place(project: Path, db: str | None) -> tuple[str, ...]:
 
 def with_runtime(project: Path, db: str | None, work: Callable[[Runtime], Awaitable[T]]) -> T:
     """Opens the project, does the work and closes it again; queues of other requests are left alone."""
-    from agentflow import with_runtime
+    from agentflow import own_process, with_runtime
 
+    own_process()
     return with_runtime(work, project, db=db, serve_queues=False)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter
 
-from tests.benchmarks import branches, crowd, startup, streaming, turns
+from tests.benchmarks import branches, crowd, model_calls, startup, streaming, turns
 from tests.benchmarks.report import Figure, table
 from tests.benchmarks.workload import Sizes, median
 
@@ -22,6 +22,7 @@ PARTS: dict[str, Callable[[Path, Sizes], list[Figure]]] = {
     "crowd": crowd.measure,
     "streaming": streaming.measure,
     "branches": branches.measure,
+    "model_calls": model_calls.measure,
     "startup": startup.measure,
 }
 

@@ -13,6 +13,7 @@ import os
 import warnings
 from typing import Any
 
+from agentflow.models.own_process import is_own_process
 from agentflow.models.wire.answer_body import listen
 
 _ENVIRONMENT = {
@@ -31,20 +32,6 @@ _SETTINGS = {
     # A table's dashes come as a hundred equal pieces; so many are a model that cannot stop.
     "REPEATED_STREAMING_CHUNK_LIMIT": 1000,
 }
-
-
-class _Process:
-    is_ours = False
-
-
-def own_process() -> None:
-    """Say that this process runs agentflow and nothing else, as a command, a server or a worker does.
-
-    What litellm's import leaves behind is then put out of the garbage collector's sight for good (`gc.freeze`): a
-    collection later costs a tenth, and the process ends a second sooner. In a process that is shared with other code
-    the collector is only held off while the import runs.
-    """
-    _Process.is_ours = True
 
 
 def quiet() -> None:
@@ -86,7 +73,7 @@ def _imported() -> Any:
     finally:
         if was_enabled:
             gc.enable()
-    if _Process.is_ours:
+    if is_own_process():
         gc.freeze()
     return litellm
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentflow.errors import ModelError, ModelErrorKind
-from agentflow.models.retry import retry_delay
+from agentflow.models.retry import jitter, retry_delay
 
 
 def failed(kind: ModelErrorKind, retry_after: float | None = None) -> ModelError:
@@ -45,3 +45,11 @@ def test_the_back_off_is_capped() -> None:
 
 def test_jitter_comes_from_the_caller() -> None:
     assert [retry_delay(failed("timeout"), 2, 3, jitter=share) for share in (0.0, 0.5, 1.0)] == [1.0, 1.5, 2.0]
+
+
+def test_calls_refused_together_do_not_return_together() -> None:
+    """The share is made of the call's id: it spreads, and a run told again is the same run."""
+    shares = [jitter(f"call-{number}", 1) for number in range(200)]
+    assert shares == [jitter(f"call-{number}", 1) for number in range(200)]
+    assert len({round(share, 1) for share in shares}) > 8
+    assert 0 <= min(shares) <= max(shares) < 1
