@@ -275,14 +275,17 @@ class RunningTurns:
             _log.warning("the queue of session %s stays as it is: %s", session_id, error)
             del self._waiting[session_id]
 
-    async def close(self) -> None:
-        """End what runs here; queues stay as they are (C21)."""
+    async def end(self) -> None:
+        """End what runs here, as given up by this process; queues stay as they are (C21)."""
         self._closing = True
         tasks = [running.task for running in self._turns.values()]
         for running in self._turns.values():
             running.runner.interrupt.request("closing")
         if tasks:
             await asyncio.wait(tasks, timeout=_CLOSE_SECS)
+
+    async def close(self) -> None:
+        await self.end()
         if self._heartbeat is not None:
             self._heartbeat.cancel()
         self._owner.close()

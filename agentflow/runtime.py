@@ -121,6 +121,10 @@ class Runtime:
         await self._agents.close()
         await self._store.close()
 
+    async def end_turns(self) -> None:
+        """End the turns that run here as given up, not as stopped, and start no more; reading goes on (T24)."""
+        await self._turns.end()
+
     # -- working ---------------------------------------------------------------------------------------------------
 
     async def submit(

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM while a turn runs: the first one stops the turn, a second one ends the process (B78)."""
+"""Ctrl-C and SIGTERM while a turn runs: the first one ends the turn, a second one ends the process (B78)."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from collections.abc import Callable, Coroutine
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
 
 class Interrupts:
-    """While it is entered the first signal starts `stop()`; `exit_code` is that signal's from then on, else null.
+    """While it is entered the first signal starts `stop()`, or `leave()` when it comes from who ends the process.
 
-    `raised` is set then.
+    `exit_code` is that signal's from then on, else null, and `raised` is set.
     """
 
-    def __init__(self, stop: Callable[[], Coroutine[Any, Any, object]]) -> None:
+    def __init__(
+        self, stop: Callable[[], Coroutine[Any, Any, object]], leave: Callable[[], Coroutine[Any, Any, object]]
+    ) -> None:
         self.exit_code: int | None = None
         self.raised = asyncio.Event()
-        self._stop = stop
+        self._ways = {signal.SIGINT: stop, signal.SIGTERM: leave}
         self._stopping: asyncio.Task[object] | None = None
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
         # Not the loop's own signal handlers: those would wait for a loop that a callback keeps busy.
-        self._previous = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
+        self._previous = {number: signal.signal(number, self._on_signal) for number in self._ways}
         return self
 
     async def __aexit__(
@@ -45,8 +45,8 @@ class Interrupts:
         self.exit_code = 128 + number
         with contextlib.suppress(OSError):  # written past Python's buffers, which the signal may have met half-way
             os.write(2, b"stopping the turn; once more ends at once\n")
-        self._loop.call_soon_threadsafe(self._start)
+        self._loop.call_soon_threadsafe(self._start, number)
 
-    def _start(self) -> None:
+    def _start(self, number: int) -> None:
         self.raised.set()
-        self._stopping = self._loop.create_task(self._stop())
+        self._stopping = self._loop.create_task(self._ways[signal.Signals(number)]())

@@ -59,7 +59,7 @@ class Hints:
 
 async def follow_turn(runtime: Runtime, receipt: Receipt, view: Answer, hints: Hints) -> int:
     """Shows a turn to its end and asks what it asks where somebody can answer; the exit code."""
-    async with Interrupts(lambda: runtime.stop(receipt.session_id, receipt.turn_id)) as interrupts:
+    async with Interrupts(lambda: runtime.stop(receipt.session_id, receipt.turn_id), runtime.end_turns) as interrupts:
         result = await _follow(runtime, receipt, view)
         while result.question is not None and interrupts.exit_code is None and can_ask():
             view.pause()

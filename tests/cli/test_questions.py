@@ -117,19 +117,28 @@ def test_the_end_of_input_leaves_the_question_open(terminal: Callable[..., Termi
     assert agentflow("answer", "s-1", "Pro").out == "You said Plan: Pro.\n"
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_while_asking_stops_the_turn(
-    terminal: Callable[..., Terminal], agentflow: Command, number: signal.Signals, code: int
-) -> None:
+def test_ctrl_c_while_asking_stops_the_turn(terminal: Callable[..., Terminal], agentflow: Command) -> None:
     """B78: the first signal at the prompt ends the turn like a stop, and the session goes on."""
     asked = terminal("run", "asking", "-s", "s-1", "Hello")
     asked.until("Plan> ")
-    asked.process.send_signal(number)
-    assert asked.end()[0] == code
+    asked.process.send_signal(signal.SIGINT)
+    assert asked.end()[0] == 130
     assert "Traceback" not in asked.shown
     assert "<ABORTED BY USER>" in agentflow("sessions", "show", "s-1").out
     assert agentflow("answer", "s-1", "Pro").code == 5
     assert agentflow("run", "asking", "-s", "s-1", "Again").code == 4
+
+
+def test_a_process_that_is_told_to_go_while_asking_leaves_the_question_open(
+    terminal: Callable[..., Terminal], agentflow: Command
+) -> None:
+    """T21: a pause survives its process; only its user stops it (D17)."""
+    asked = terminal("run", "asking", "-s", "s-1", "Hello")
+    asked.until("Plan> ")
+    asked.process.send_signal(signal.SIGTERM)
+    assert asked.end()[0] == 143
+    assert "answer with: agentflow answer s-1 TEXT" in asked.shown
+    assert agentflow("answer", "s-1", "Pro").out == "You said Plan: Pro.\n"
 
 
 @pytest.mark.parametrize("stdin", ["closed", "null", "a pipe"])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from agentflow import ModelRequest
 from agentflow.testing import Kit, ProcessKilled
-from tests.scenarios.invariants import check_session, check_tree
+from tests.scenarios.invariants import check_session, check_tree, check_wire
 from tests.scenarios.support import call, rows
 
 SESSION = "s-1"
@@ -112,3 +113,77 @@ def test_a_settled_result_is_recorded_by_whatever_closes_the_call(
     paid = "SELECT message.content, tool_call.status, tool_call.ok FROM message JOIN tool_call "
     found = rows(agentflow_db, paid + "ON tool_call.result_id = message.id WHERE tool_call.name = 'refund'")
     assert found == [("PAID", "finished", 1)]
+
+
+# -- a resumed step that ends before anything below it is rebuilt --
+
+ASK = call("ask_user", questions=[{"header": "Which", "question": "Which one?"}])
+
+
+async def held(resumed: bool) -> Any:
+    """A hook that does not come back once the question is answered."""
+    if resumed:
+        await asyncio.Event().wait()
+
+
+async def broken(resumed: bool) -> Any:
+    if resumed:
+        raise RuntimeError("no")
+
+
+async def without(resumed: bool) -> Any:
+    """A hook that gives the prompt what it needs, but not to a resumed step."""
+    return {"vars": {} if resumed else {"tone": "kind"}}
+
+
+def paused_below(kit: Kit, hook: Any, *, depth: int = 1) -> None:
+    """A turn that was handed over, `depth` times, and paused there; its process is gone."""
+
+    def main(request: ModelRequest) -> dict[str, Any]:
+        asked = request.messages[-1]["content"] == "which one?"
+        return {"tool_calls": [call("delegate", agent="a1", message="ask")]} if asked else {"text": "fine"}
+
+    for level in range(depth, 0, -1):
+        below = [] if level == depth else [f"a{level + 1}"]
+        asks = ASK if not below else call("delegate", agent=below[0], message="ask")
+        kit.agent(f"a{level}", replies=[{"tool_calls": [asks]}], sub_agents=below)
+    prompt = "Be {{ vars.tone }}." if hook is without else "Be kind."
+    kit.agent(
+        prompt=prompt, replies=main, sub_agents=["a1"], hooks={"step_start": [hook]}, settings={"lean_history": False}
+    )
+    assert kit.send("which one?").state == "paused_ask_user"
+    kit.kill()
+    kit.reopen()
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("ending", ["stop", "close", "kill", "hook raises", "no prompt"])
+def test_a_resumed_step_that_ends_at_once_closes_what_waits_below(
+    agentflow: Kit, agentflow_db: str, ending: str, depth: int
+) -> None:
+    """D11: the delegate call gets its placeholder, the children are ABORTED, and every later turn works."""
+    hook = {"hook raises": broken, "no prompt": without}.get(ending, held)
+    paused_below(agentflow, hook, depth=depth)
+
+    async def answer_and_end() -> None:
+        receipt = await agentflow.runtime.answer(SESSION, text="green")
+        if ending == "stop":
+            await agentflow.runtime.stop(SESSION)
+        elif ending not in ("kill", "close"):
+            await agentflow.runtime.result(SESSION, receipt.turn_id)
+
+    agentflow.run(answer_and_end())
+    if ending == "kill":
+        agentflow.kill()
+        agentflow.reopen()
+    else:
+        agentflow.restart()
+    for text in ("one", "two", "three"):
+        assert agentflow.send(text).answer == "fine"
+        check_wire(agentflow.requests[-1].messages)
+    expected = "ERROR" if ending in ("hook raises", "no prompt") else "ABORTED"
+    found = rows(agentflow_db, "SELECT status FROM execution WHERE turn = 1 ORDER BY number")
+    assert found == [(expected,), *[("ABORTED",)] * depth]
+    assert rows(agentflow_db, "SELECT name FROM tool_call WHERE status IN ('planned', 'started')") == []
+    assert sum("Not finished" in str(m["content"]) for m in agentflow.requests[-1].messages) == 1
+    agentflow.run(check_session(agentflow.runtime, agentflow_db, SESSION))
