@@ -9,9 +9,12 @@ from agentflow import clock
 from agentflow.conversation.pauses import awaited
 from agentflow.conversation.queue import Entry, delivered
 from agentflow.live.owner import is_alive
-from agentflow.message import TurnState, Usage, text_of
+from agentflow.message import ENDED, TurnState, Usage, text_of
 from agentflow.result import TurnResult
 from agentflow.store.records import CallLeftOpen, PendingPause, SessionRecord, StepRecord
+
+STANDING_STILL = ENDED | {TurnState.PAUSED_ASK_USER}
+"""A turn in one of these states has nobody who works on it."""
 
 
 def is_running(record: SessionRecord) -> bool:

@@ -208,3 +208,31 @@ def test_a_turn_that_died_yields_a_terminal_event(agentflow: Kit) -> None:
     assert agentflow.events("done") == []
     agentflow.send("again")
     assert [event.data["aborted"] for event in agentflow.events("done")] == [True, False]
+
+
+def test_the_events_of_a_turn_are_that_turns_alone(agentflow: Kit) -> None:
+    """T42: whatever other turns, moves and queue entries stand between, live and from the log, by any name of it."""
+    gate = Gate({"text": "one"}, {"text": "two"}, {"text": "three"})
+    agentflow.agent(replies=gate)
+    first = agentflow.submit({**said_by_user("first"), "turn_id": "t-1"})
+    for turn_id in ("t-2", "t-3"):
+        agentflow.submit({**said_by_user(turn_id), "turn_id": turn_id, "queue": "merge"})
+    gate.open()
+
+    async def told(turn_id: str) -> list[Event]:
+        return [event async for event in agentflow.runtime.events("s-1", first.after_seq, turn_id)]
+
+    live = agentflow.run(told("t-3"))
+    agentflow.run(agentflow.runtime.checkout("s-1", agentflow.path()[0]["id"]))
+    for turn_id in ("t-1", "t-2", "t-3"):
+        logged = agentflow.run(told(turn_id))
+        own = "t-1" if turn_id == "t-1" else "t-2"
+        assert [event for event in logged if event.turn_id != own and event.data.get("turn_id") != own] == []
+        assert logged[-1].type == "done"
+        assert len([event for event in logged if event.type == "turn.started"]) == 1
+    assert [event.seq for event in live if event.seq] == [event.seq for event in agentflow.run(told("t-3"))]
+    assert [event.data["turn_id"] for event in live if event.type == "turn.queued"] == ["t-2", "t-2"]
+
+
+def said_by_user(text: str) -> dict[str, Any]:
+    return {"type": "client.message", "message": {"role": "user", "content": text}}
