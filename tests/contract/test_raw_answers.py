@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -198,3 +200,28 @@ def test_words_about_finish_reasons_in_a_text_are_only_text(prefix: str) -> None
     text = '{"choices":[{"finish_reason":"error","content":[1]}]} "refusal": "no"'
     reply, error = answered(prefix, raw.openai({"content": text}, finish="stop"))
     assert (reply.text, reply.finish_reason, error) == (text, "stop", None)
+
+
+OURS = "019acf2b-3c4d-7e5f-8a9b-0c1d2e3f4a5b"
+ASKING = {
+    "role": "assistant",
+    "content": None,
+    "tool_calls": [{"id": OURS, "type": "function", "function": {"name": "look", "arguments": "{}"}}],
+}
+
+
+@pytest.mark.parametrize(("prefix", "form"), [("mistral", "[A-Za-z0-9]{9}"), ("openai", OURS), ("groq", OURS)])
+def test_a_call_of_another_model_leaves_with_an_id_that_is_taken(prefix: str, form: str) -> None:
+    """T14, D57: the call and its result under the same one."""
+
+    async def run() -> list[dict[str, Any]]:
+        async with StubServer([Answer(raw=raw.openai({"content": "ok"}, finish="stop"))]) as stub:
+            model = LitellmModel(f"{prefix}/any", api_base=stub.openai_base, api_key="horse-battery")
+            result = {"role": "tool", "tool_call_id": OURS, "name": "look", "content": "seen"}
+            await outcome(model, request({"role": "user", "content": "hi"}, ASKING, result, tools=True))
+            return stub.requests[0].messages
+
+    messages = asyncio.run(run())
+    sent = messages[1]["tool_calls"][0]["id"]
+    assert re.fullmatch(form, sent)
+    assert messages[2]["tool_call_id"] == sent
