@@ -27,6 +27,7 @@ class ToolCall:
 class Message:
     """A node's content (C1).
 
+    `error` marks a client's result of a tool that it performs as an error; it is kept with the call (C39).
     `provider` is what only the provider that wrote the message understands (reasoning, signatures), as
     `{"model": <interface's model>, ...}`; it is replayed to that model in the same turn and never shown (T15).
     `hidden` marks a message the transcript leaves out (a continuation), `summary` one that stands for the older
@@ -44,6 +45,7 @@ class Message:
     hidden: bool = False
     summary: bool = False
     copied_from: str | None = None
+    error: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """The wire shape of C1: absent fields are left out."""
@@ -62,6 +64,8 @@ class Message:
             shape["summary"] = True
         if self.copied_from is not None:
             shape["copied_from"] = self.copied_from
+        if self.error:
+            shape["error"] = True
         return shape
 
 

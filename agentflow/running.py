@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Coroutine
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from agentflow import clock
 from agentflow.agents.loaded_agent import LoadedAgent
@@ -19,16 +19,17 @@ from agentflow.live.history_cache import HistoryCache
 from agentflow.live.interrupt import StopReason
 from agentflow.live.owner import LEASE, RENEW_SECS, Owner, is_alive
 from agentflow.reading.status import is_running, open_pause
-from agentflow.result import TurnResult
+from agentflow.result import Receipt, TurnResult
 from agentflow.store.protocol import Store
-from agentflow.store.records import Claimed, Moved, Stopped
-from agentflow.store.requests import Owning, Wake
+from agentflow.store.records import Claimed, Given, Moved, Queued, Recorded, Refused, Replayed, Stopped
+from agentflow.store.requests import Claim, Owning, Settle, Wake
 from agentflow.turn.step_runner import StepRunner
 
 _log = logging.getLogger("agentflow.runtime")
 
 POLL_SECS = 0.25
 _CLOSE_SECS = 5.0
+T = TypeVar("T")
 Woken = TypeVar("Woken", Stopped, Moved)
 _PATIENCE_POLLS = 8
 _STOP_SECS = 5.0
@@ -93,6 +94,7 @@ class RunningTurns:
         self._owner = Owner()
         self._turns: dict[str, Running] = {}  # by session
         self._waiting: dict[str, _Waiting] = {}  # by session
+        self._claims: set[asyncio.Task[Any]] = set()
         self._closing = False
         self._serves = serve_queues
         self._heartbeat: asyncio.Task[None] | None = None
@@ -143,7 +145,62 @@ class RunningTurns:
             self._new_id,
             lambda given: check_inputs(agent.config.inputs, given),
             planning=agent.config.planning is not None,
+            result_chars=lambda name, tool: self._agents.result_chars(str(agent.config.path), name, tool),
         )
+
+    async def claim(self, session_id: str, agent: LoadedAgent, claim: Claim) -> Receipt:
+        """Claim a session for a request, and start what the claim began. Raises what the request is refused with."""
+        return await self._to_the_end(self._claimed(session_id, agent, claim))
+
+    async def settle(self, agent: LoadedAgent, asked: Settle) -> dict[str, Any]:
+        """Give an open call its result, and start what goes on with it; as `Runtime.settle`."""
+        return await self._to_the_end(self._settled(agent, asked))
+
+    async def _to_the_end(self, work: Coroutine[Any, Any, T]) -> T:
+        """In a task of its own: whoever asked may leave in between, and what was begun runs (T26)."""
+        claiming = asyncio.get_running_loop().create_task(work)
+        self._claims.add(claiming)
+        claiming.add_done_callback(self._over)
+        return await asyncio.shield(claiming)
+
+    def _over(self, claiming: asyncio.Task[Any]) -> None:
+        """Whoever asked may have left: then nobody hears what the request was refused with."""
+        self._claims.discard(claiming)
+        if not claiming.cancelled():
+            claiming.exception()
+
+    async def _claimed(self, session_id: str, agent: LoadedAgent, claim: Claim) -> Receipt:
+        """Claim and start."""
+        outcome = await self._store.claim(claim)
+        if isinstance(outcome, Queued | Refused) and outcome.started is not None:
+            self.start(session_id, agent, outcome.started)
+        match outcome:
+            case Replayed():
+                return Receipt(session_id, outcome.turn_id, False, True, outcome.after_seq)
+            case Given():
+                return Receipt(session_id, outcome.turn_id, False, False, outcome.after_seq)
+            case Recorded():
+                return Receipt(session_id, "", False, False, outcome.after_seq)
+            case Refused():
+                raise outcome.error
+            case Queued():
+                if outcome.stopping is not None:
+                    self.interrupt(session_id, outcome.stopping, "stop")
+                if outcome.started is None or outcome.started.turn_id != outcome.turn_id:
+                    self.serve(session_id, agent, outcome.turn_id)
+                return Receipt(session_id, outcome.turn_id, True, outcome.replayed, outcome.after_seq)
+            case Claimed():
+                self.start(session_id, agent, outcome)
+                return Receipt(session_id, outcome.turn_id, False, False, outcome.seq - len(outcome.log))
+
+    async def _settled(self, agent: LoadedAgent, asked: Settle) -> dict[str, Any]:
+        session_id, settled = asked.session_id, await self._store.settle(asked)
+        if settled.started is not None:
+            self.start(session_id, agent, settled.started)
+        if settled.expired is not None:
+            raise settled.expired
+        self.settled(session_id, settled.turn_id)
+        return {"session_id": session_id, "turn_id": settled.turn_id, "outcome": settled.outcome}
 
     def waker(self) -> Waker:
         """For a request that may end a pause (C24)."""
@@ -285,6 +342,8 @@ class RunningTurns:
             await asyncio.wait(tasks, timeout=_CLOSE_SECS)
 
     async def close(self) -> None:
+        if self._claims:
+            await asyncio.wait(self._claims)
         await self.end()
         if self._heartbeat is not None:
             self._heartbeat.cancel()

@@ -41,7 +41,7 @@ from agentflow.reading.reader import SessionReader
 from agentflow.result import Receipt, TurnResult
 from agentflow.running import POLL_SECS, RunningTurns
 from agentflow.store.protocol import Store
-from agentflow.store.records import Claimed, Moved, Queued, Recorded, Refused, Replayed, Stopped
+from agentflow.store.records import Moved, Stopped
 from agentflow.store.requests import Claim, MoveHead, Settle, Stop
 from agentflow.tools.results import refused, success
 
@@ -61,7 +61,6 @@ class Runtime:
         self._drains = drain
         feeds = Feeds()
         self._turns = RunningTurns(store, agents, feeds, new_id, serve_queues)
-        self._claims: set[asyncio.Task[Receipt]] = set()
         self._reader = SessionReader(store, feeds)
 
     @classmethod
@@ -115,8 +114,6 @@ class Runtime:
 
     async def close(self) -> None:
         """End what runs here, keeping what it has so far; release everything; queues stay as they are (C21)."""
-        if self._claims:
-            await asyncio.wait(self._claims)
         await self._turns.close()
         await self._agents.close()
         await self._store.close()
@@ -146,38 +143,7 @@ class Runtime:
         agent = await self._agent(session_id, request.agent_id)
         turn_id, owning = request.turn_id or self._new_id(), self._turns.owning(agent)
         claim = Claim(session_id, request, turn_id, request.turn_id is not None, owning, self._environment)
-        claiming = asyncio.get_running_loop().create_task(self._claim(session_id, agent, claim))
-        self._claims.add(claiming)
-        claiming.add_done_callback(self._claimed)
-        return await asyncio.shield(claiming)
-
-    def _claimed(self, claiming: asyncio.Task[Receipt]) -> None:
-        """Whoever asked may have left: then nobody hears what the request was refused with."""
-        self._claims.discard(claiming)
-        if not claiming.cancelled():
-            claiming.exception()
-
-    async def _claim(self, session_id: str, agent: LoadedAgent, claim: Claim) -> Receipt:
-        """Claim and start, in a task of its own: whoever asked may leave in between, and the turn runs (T26)."""
-        outcome = await self._store.claim(claim)
-        if isinstance(outcome, Queued | Refused) and outcome.started is not None:
-            self._turns.start(session_id, agent, outcome.started)
-        match outcome:
-            case Replayed():
-                return Receipt(session_id, outcome.turn_id, False, True, outcome.after_seq)
-            case Recorded():
-                return Receipt(session_id, "", False, False, outcome.after_seq)
-            case Refused():
-                raise outcome.error
-            case Queued():
-                if outcome.stopping is not None:
-                    self._turns.interrupt(session_id, outcome.stopping, "stop")
-                if outcome.started is None or outcome.started.turn_id != outcome.turn_id:
-                    self._turns.serve(session_id, agent, outcome.turn_id)
-                return Receipt(session_id, outcome.turn_id, True, outcome.replayed, outcome.after_seq)
-            case Claimed():
-                self._turns.start(session_id, agent, outcome)
-                return Receipt(session_id, outcome.turn_id, False, False, outcome.seq - len(outcome.log))
+        return await self._turns.claim(session_id, agent, claim)
 
     async def run(
         self,
@@ -246,18 +212,20 @@ class Runtime:
     async def settle(
         self, session_id: str, call_id: str, *, result: Any = None, error: str | None = None
     ) -> dict[str, Any]:
-        """Give a call of a `handler: worker` tool that was left open its result, or the error it failed with (C33).
+        """Give a call that was left open its result, or the error it failed with: of a tool with `handler: worker`
+        (C33), or of one that the client performs, whose turn goes on once all are there (C39).
 
-        Returns `{session_id, turn_id, outcome}`: `settled`, or `ignored` for a call that has a result or whose place
-        left the path (C20). Raises `SessionNotFound`, `CallNotFound`, `InvalidInput` for a call that is done here.
+        Returns `{session_id, turn_id, outcome}`: `settled`, `replayed` for the result it has already, or `ignored` for
+        a call that is closed or whose place left the path (C20). Raises `SessionNotFound`, `CallNotFound`,
+        `CallAlreadyAnswered`, `QuestionExpired`, `TurnAlreadyActive` while other calls of the reply run, and
+        `InvalidInput` for a call that is not left open here.
         """
-        tools = self._agents.worker_tools((await self._reader.record(session_id)).agent)
         arguments.text(call_id, "call_id")
+        agent = self._turns.load((await self._reader.record(session_id)).agent)
+        tools = self._agents.worker_tools(str(agent.config.path))
         given = success(result) if error is None else refused(arguments.text(error, "error"), "tool_failed")
-        settled = await self._store.settle(Settle(session_id, call_id, given.ok, given.text, tools))
-        self._turns.settled(session_id, settled.turn_id)
-        outcome = "settled" if settled.taken else "ignored"
-        return {"session_id": session_id, "turn_id": settled.turn_id, "outcome": outcome}
+        asked = Settle(session_id, call_id, given.ok, given.text, tools, self._turns.owning(agent))
+        return await self._turns.settle(agent, asked)
 
     async def checkout(self, session_id: str, message_id: str) -> dict[str, Any]:
         """Move the head exactly to a message, whichever branch it is on; no turn runs (C2, C20).

@@ -26,7 +26,7 @@ from agentflow.tools.flows.library import Flow, FlowLibrary, make_flow
 from agentflow.tools.flows.reserved import BUILTIN_NAMES
 from agentflow.tools.hook_calls import Hook, hook_complaint
 from agentflow.tools.materials import material_tools
-from agentflow.tools.tool import ASK_USER_TOOL, WRITE_TODOS_TOOL, Tool, client_tool, tool_of
+from agentflow.tools.tool import ASK_USER_TOOL, MAX_RESULT_CHARS, WRITE_TODOS_TOOL, Tool, client_tool, tool_of
 
 _log = logging.getLogger("agentflow.runtime")
 
@@ -85,12 +85,24 @@ class Agents:
 
     def worker_tools(self, reference: str) -> dict[str, frozenset[str]]:
         """The tools whose calls are left to a worker, of an agent and all its sub-agents, by agent (C33)."""
-        found: dict[str, frozenset[str]] = {}
+        return {name: agent.worker_tools for name, agent in self._family(reference).items()}
+
+    def result_chars(self, reference: str, name: str, tool: str) -> int:
+        """How long the result of a client's tool may be, of an agent or one of its sub-agents, by its name; 0 = off."""
+        agent = self._family(reference).get(name)
+        if agent is None:  # its file has changed since
+            return MAX_RESULT_CHARS
+        known = agent.tools.get(tool)
+        return agent.config.settings.tool_result_max_chars if known is None else known.max_result_chars
+
+    def _family(self, reference: str) -> dict[str, LoadedAgent]:
+        """An agent and all its sub-agents, by name."""
+        found: dict[str, LoadedAgent] = {}
         waiting = [reference]
         while waiting:
             agent = self.load(waiting.pop())
             if agent.config.name not in found:
-                found[agent.config.name] = agent.worker_tools
+                found[agent.config.name] = agent
                 waiting += agent.sub_agents.values()
         return found
 

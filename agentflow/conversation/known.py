@@ -8,9 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from agentflow.conversation.tree import Branches, Node, Path, Place, parent_of
+from agentflow.result import PendingKind
+
+
+class Paused(NamedTuple):
+    """What a paused turn waits for, and where its path ends."""
+
+    kind: PendingKind
+    place: Place
 
 
 class Known(Protocol):
@@ -45,8 +53,10 @@ class Known(Protocol):
         """From the assistant message with calls down to this node, which is that message or one of its results."""
         ...
 
-    def paused(self, node: Node) -> bool:
-        """Whether a turn waits at this node for the answer to its question (C27)."""
+    def paused(self, node: Node) -> Paused | None:
+        """The turn that waits at this node for the answer to its question, or for its client somewhere in the exchange
+        that the node is in (C27, C39).
+        """
         ...
 
 

@@ -14,10 +14,12 @@ from typing import NoReturn
 
 from agentflow.clock import NewId
 from agentflow.conversation import wire
-from agentflow.conversation.known import Known, Stand, stand_of
+from agentflow.conversation.known import Known, Paused, Stand, stand_of
+from agentflow.conversation.pauses.awaited import QUESTIONS, TOOLS
 from agentflow.conversation.tree import Node, Path, Place
 from agentflow.errors import InvalidInput
 from agentflow.message import Message, Role
+from agentflow.result import PendingKind
 
 NOT_RUN = "not run on this branch"
 
@@ -70,8 +72,8 @@ class Merge:
     recorded as one chain under it; the head is then `head`. Null is above every root, and so is depth 0 of a branch,
     where nothing stands (C15). `news` are the messages as delivered, their ids given: the trigger's
     `messages` are the view up to `new_from`, or the path, and then these (C12). When `paused`, nothing is written:
-    the news answer the question at the cursor, without news it stays pending (C26, C27). `ends_with` is the reply that
-    the view ends with, where the cursor is another message: there is nothing to answer (C13).
+    the news answer what the turn there waits for, without news it stays pending (C26, C27, C39). `ends_with` is the
+    reply that the view ends with, where the cursor is another message: there is nothing to answer (C13).
     """
 
     writes: tuple[Write, ...]
@@ -80,7 +82,7 @@ class Merge:
     head_moved: bool
     new_from: int
     news: tuple[Message, ...]
-    paused: bool = False
+    paused: Paused | None = None
     place: Place | None = None
     ends_with: Node | None = None
 
@@ -216,9 +218,11 @@ def _compose(recorded: _Recorded, stand: Stand, new_from: int, news: Sequence[Me
     writes = recorded.writes(news, cursor, new_id, new_from)
     delivered = tuple([_named(message, write.id) for message, write in zip(news, writes, strict=True)])
     moves = place is not None and place != recorded.tip
-    if cursor is not None and recorded.known.paused(cursor):
-        _refuse_other_roles(news)
-        return Merge((), cursor, cursor.id, moves, new_from, tuple(news), paused=True, place=place)
+    if cursor is not None and (paused := recorded.known.paused(cursor)) is not None:
+        _refuse_other_roles(paused.kind, news)
+        if paused.kind != QUESTIONS:  # results that are recorded already come along in every view
+            news = [message for message, write in zip(news, writes, strict=True) if write.message is not None]
+        return Merge((), cursor, cursor.id, moves, new_from, tuple(news), paused=paused, place=place)
     if cursor is None and not writes and stand.ends_with is None:
         raise InvalidInput("Nothing to answer: the conversation is empty and the input adds no message to it.")
     completed, still_open = _complete(recorded, cursor, writes, new_id)
@@ -274,12 +278,18 @@ def _named(message: Message, identifier: str) -> Message:
     )
 
 
-def _refuse_other_roles(news: Iterable[Message]) -> None:
+_AT_A_PAUSE: Mapping[str, tuple[tuple[Role, ...], str]] = {
+    QUESTIONS: (("user",), "A question is pending here and only user messages can answer it"),
+    TOOLS: (("tool", "user"), "Calls are left to the client here and only their results or user messages can follow"),
+}
+
+
+def _refuse_other_roles(kind: PendingKind, news: Iterable[Message]) -> None:
+    roles, sentence = _AT_A_PAUSE[kind]
     for message in news:
-        if message.role != "user":
+        if message.role not in roles:
             raise InvalidInput(
-                f"A question is pending here and only user messages can answer it, not one of role {message.role}. "
-                "Answer it or stop the turn first.",
+                f"{sentence}, not one of role {message.role}. Answer, or stop the turn first.",
                 detail={"role": message.role},
             )
 

@@ -22,7 +22,9 @@ MAX_BITS = 1024  # of an integer, as much as a floating point number reaches; JS
 MAX_SHOWN = 40  # characters of what was sent, in a sentence about it
 
 ROLES: tuple[Role, ...] = get_args(Role)
-MESSAGE_FIELDS = ("id", "role", "content", "tool_calls", "tool_call_id", "name", "hidden", "summary", "copied_from")
+MESSAGE_FIELDS = (
+    "id", "role", "content", "tool_calls", "tool_call_id", "name", "error", "hidden", "summary", "copied_from",
+)  # fmt: skip
 ENGINE_FIELDS = ("hidden", "summary", "copied_from")
 _MESSAGE_FIELDS = frozenset(MESSAGE_FIELDS)
 _PLAIN_FIELDS = frozenset(MESSAGE_FIELDS[:3])  # all that most messages of a long view have
@@ -179,6 +181,7 @@ def message_of(value: Any, level: int = 2, *, may_be_blank: bool = False) -> Mes
         hidden=optional_bool(get("hidden"), "hidden") or False,
         summary=optional_bool(get("summary"), "summary") or False,
         copied_from=optional_id(get("copied_from"), "copied_from"),
+        error=_error(get("error"), role),
     )
 
 
@@ -222,6 +225,13 @@ def _answered(value: Any, role: Role) -> str | None:
     if value:
         refuse("tool_call_id", f"only a tool message answers a call, this one has the role {role}.")
     return None
+
+
+def _error(value: Any, role: Role) -> bool:
+    is_error = optional_bool(value, "error") or False
+    if is_error and role != "tool":
+        refuse("error", f"only a tool message is a result that can be an error, this one has the role {role}.")
+    return is_error
 
 
 def _name(value: Any) -> str | None:

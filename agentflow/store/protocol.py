@@ -19,6 +19,7 @@ from agentflow.store.records import (
     Appended,
     CallLeftOpen,
     Claimed,
+    Given,
     Listed,
     Merged,
     Moved,
@@ -61,7 +62,7 @@ class Store(Protocol):
     commit is answered, what it wrote survives the process.
     """
 
-    async def claim(self, request: Claim) -> Claimed | Replayed | Queued | Recorded | Refused: ...
+    async def claim(self, request: Claim) -> Claimed | Replayed | Queued | Given | Recorded | Refused: ...
 
     async def stop(self, request: Stop) -> Stopped: ...
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from agentflow.clock import Instant
 from agentflow.conversation.inbox import TurnOptions
@@ -88,6 +88,14 @@ class TurnRef:
 @dataclass(frozen=True, slots=True)
 class Replayed:
     """The request was made before, or asks for nothing: that turn answers, nothing runs (C19, C27)."""
+
+    turn_id: str
+    after_seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A result of the client is recorded, and the turn waits for the others (C39)."""
 
     turn_id: str
     after_seq: int
@@ -181,10 +189,17 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """`taken` is false for a late result, which is ignored (C20)."""
+    """`outcome`: `settled`; `replayed` for an equal result that was there already; `ignored` for one that comes too
+    late, as its call is closed or its place left the path (C20, C39).
+
+    `started` is the step in which the turn goes on now, or the queued turn that began instead; with `expired` the
+    time to wait was over.
+    """
 
     turn_id: str
-    taken: bool
+    outcome: Literal["settled", "replayed", "ignored"]
+    started: Claimed | None = None
+    expired: AgentflowError | None = None
 
 
 @dataclass(frozen=True, slots=True)

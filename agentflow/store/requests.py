@@ -12,6 +12,7 @@ from agentflow.conversation.tree import Place
 from agentflow.events import LogEntry
 from agentflow.message import Message
 from agentflow.store.rows import Row
+from agentflow.tools.tool import MAX_RESULT_CHARS
 from agentflow.turn_table import Trigger
 
 Alive = Callable[[str, Instant, str], bool]
@@ -26,6 +27,7 @@ class Owning:
     it refuses when they cannot be (A7, C8). `call_model` is the model of the first call,
     recorded as requested in the same commit (T11), or null when something comes before it. `check_inputs` validates
     the agent inputs of a request that starts or queues a turn; `planning`: the agent keeps todos (T32).
+    `result_chars(agent, tool)` says how long a result of the client may be.
     """
 
     agent: str
@@ -38,6 +40,7 @@ class Owning:
     new_id: NewId
     check_inputs: Callable[[Mapping[str, Any]], dict[str, Any]]
     planning: bool = False
+    result_chars: Callable[[str, str], int] = lambda agent, tool: MAX_RESULT_CHARS
 
 
 Wake = Callable[[str], Owning | None]
@@ -110,13 +113,16 @@ class MoveHead:
 
 @dataclass(frozen=True, slots=True)
 class Settle:
-    """Give a call that was left open its result (C33). `tools` are the names of the worker tools, by agent."""
+    """Give a call that was left open its result (C33, C39). `tools` are the names of the worker tools, by agent; with
+    `owning` the turn goes on that waited for its client.
+    """
 
     session_id: str
     call_id: str
     ok: bool
     text: str
     tools: Mapping[str, Collection[str]]
+    owning: Owning
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,8 @@
 """What a commit writes: one tuple type per statement, its fields in the order of the statement's parameters.
 
-An insert's fields are columns of its table. An update's fields are first the columns it sets, then the columns of
-its WHERE clause, whose row count must be 1: a conditional update that misses is refused, never ignored (C35).
-`session_key` is added by the store to every one of them. Both are plain data: `statements.py` turns the two tables
-at the end of this file into SQL text once.
+An insert's fields are columns of its table. An update's are first the columns it sets, then those of its WHERE clause,
+whose row count must be 1: a conditional update that misses is refused, never ignored (C35). The store adds
+`session_key`; `statements.py` turns the two tables at the end of this file into SQL text once.
 """
 
 from __future__ import annotations
@@ -155,9 +154,7 @@ class InsertHookRun(NamedTuple):
     error: str | None
 
 
-class InsertBlob(NamedTuple):
-    """Written unless the session has it already."""
-
+class InsertBlob(NamedTuple):  # written unless the session has it already
     hash: str
     body: str
 
@@ -295,6 +292,16 @@ class KeepReply(NamedTuple):
     id: str
 
 
+class MovePause(NamedTuple):
+    """The path of a paused turn ends at another place: one of several results is recorded (C39)."""
+
+    branch: int
+    depth: int
+    execution: int
+    call_id: str
+    from_state: str
+
+
 class MoveQuestion(NamedTuple):
     """Exactly one answer wins, by `from_state` (C29)."""
 
@@ -308,7 +315,8 @@ Row = (
     InsertTurn | InsertStep | InsertExecution | InsertBranch | InsertMessage | InsertLlmCall | InsertToolCall
     | InsertQuestion | InsertTodoList | InsertStateVersion | InsertAlias | InsertQueueEntry | InsertBlob
     | InsertHookRun | MoveTurn | EndTurn | ResumeTurn | PlanTurn | EndStep | MoveExecution | EndLlmCall | MoveLlmCall
-    | ChangeModel | CheckpointLlmCall | StartToolCall | EndToolCall | VoidToolCall | KeepReply | MoveQuestion
+    | ChangeModel | CheckpointLlmCall | StartToolCall | EndToolCall | VoidToolCall | KeepReply | MovePause
+    | MoveQuestion
 )  # fmt: skip
 
 INSERTS: dict[type[Any], str] = {
@@ -345,6 +353,7 @@ UPDATES: dict[type[Any], tuple[str, tuple[str, ...]]] = {
     EndToolCall: ("tool_call", ("execution", "id", "from_status")),
     VoidToolCall: ("tool_call", ("execution", "id", "from_status")),
     KeepReply: ("llm_call", ("id",)),
+    MovePause: ("question", ("execution", "call_id", "from_state")),
     MoveQuestion: ("question", ("execution", "call_id", "from_state")),
 }
 

@@ -22,6 +22,7 @@ from agentflow.store.records import (
     Appended,
     CallLeftOpen,
     Claimed,
+    Given,
     Listed,
     Merged,
     Moved,
@@ -83,7 +84,7 @@ class SqlStore:
         """
         return cls(open_database(url, read_only=read_only), on_commit)
 
-    async def claim(self, request: Claim) -> Claimed | Replayed | Queued | Recorded | Refused:
+    async def claim(self, request: Claim) -> Claimed | Replayed | Queued | Given | Recorded | Refused:
         return await self._writer.run(lambda tx: claim(tx, request), request.session_id)
 
     async def stop(self, request: Stop) -> Stopped:

@@ -201,7 +201,7 @@ def test_an_answer_that_comes_too_late_is_told_so(agentflow: Kit, elsewhere: boo
     call_id = pending(agentflow)
     agentflow.advance(2)
     runtime = agentflow.another_runtime() if elsewhere else agentflow.runtime
-    for named in (call_id, None):
+    for named in (None, call_id):
         with pytest.raises(QuestionExpired):
             agentflow.run(runtime.answer("s-1", tool_call_id=named, text="Pro"))
     agentflow.send("Something else.")

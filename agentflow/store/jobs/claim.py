@@ -13,9 +13,10 @@ from dataclasses import replace
 from agentflow.conversation.inbox import AskUserAnswer, ClientAppend, ClientMessage, ClientMessages, Input
 from agentflow.errors import SessionAgentMismatch
 from agentflow.store.reads.turns import resolve
-from agentflow.store.records import Claimed, Queued, Recorded, Refused, Replayed
+from agentflow.store.records import Claimed, Given, Queued, Recorded, Refused, Replayed
 from agentflow.store.requests import Claim, Owning, Wake
 from agentflow.store.session.begin_again import begin_again, unbegun
+from agentflow.store.session.client_results import repeated
 from agentflow.store.session.open_step import OpenStep
 from agentflow.store.session.refusals import refuse_busy, refuse_closed
 from agentflow.store.session.session_row import SessionRow
@@ -29,7 +30,7 @@ _DELIVERED = (
 )
 
 
-def claim(tx: Tx, request: Claim) -> Claimed | Replayed | Queued | Recorded | Refused:
+def claim(tx: Tx, request: Claim) -> Claimed | Replayed | Queued | Given | Recorded | Refused:
     """Run the claim. Raises what the input is refused with; then nothing is written."""
     owning = request.owning
     session = SessionRow.locked(tx, request.session_id) or SessionRow.made(
@@ -39,6 +40,8 @@ def claim(tx: Tx, request: Claim) -> Claimed | Replayed | Queued | Recorded | Re
     if not session.created and (replayed := _replayed(tx, session, request)) is not None:
         return _again(tx, session, request, replayed) or replayed
     given = request.input
+    if (late := _late_results(tx, session, given)) is not None:
+        return late
     waits, interrupts = bool(getattr(given, "queue", False)), bool(getattr(given, "interrupt", False))
     if session.turn is not None and (running := _running(tx, session, request.owning)) is not None:
         if isinstance(given, AskUserAnswer):
@@ -63,12 +66,22 @@ def claim(tx: Tx, request: Claim) -> Claimed | Replayed | Queued | Recorded | Re
         return enqueue(tx, session, request)
     elif begins and session.queued and started.paused_here() is None:
         queued = enqueue(tx, session, request)
-        started.before.clear()  # `turn.queued` was told after it, so whoever listens reads it from the log
+        started.forget_before()  # `turn.queued` was told after it, so whoever listens reads it from the log
         return replace(queued, started=started.first_waiting())
     return _begin(started, request)
 
 
-def _begin(started: OpenStep, request: Claim) -> Claimed | Replayed | Recorded | Refused:
+def _late_results(tx: Tx, session: SessionRow, given: Input) -> Replayed | None:
+    """Nothing but results of calls that wait for their client no more: sent again, or too late (C39)."""
+    if session.created or not isinstance(given, ClientAppend) or given.record_only:
+        return None
+    if not given.messages or any(message.role != "tool" for message in given.messages):
+        return None
+    call = repeated(tx, session.key, given.messages)
+    return None if call is None else Replayed(call.turn_id, call.after_seq)
+
+
+def _begin(started: OpenStep, request: Claim) -> Claimed | Replayed | Given | Recorded | Refused:
     """What the input does in a session that nobody has and in which nothing comes before it."""
     given, session = request.input, started.session
     if isinstance(given, ClientAppend | ClientMessages) and given.record_only:
@@ -76,13 +89,20 @@ def _begin(started: OpenStep, request: Claim) -> Claimed | Replayed | Recorded |
         session.release()
         session.save(started.tx, request.owning.at)
         return recorded
-    if isinstance(given, AskUserAnswer) and started.expired is not None:
+    if started.expired is not None and _answers(given):
         refused = Refused(started.expired, started.first_waiting())
         if refused.started is None:
             session.release()
             session.save(started.tx, request.owning.at)
         return refused
     return started.begin(given, request.turn_id)
+
+
+def _answers(given: Input) -> bool:
+    """Whether it is nothing but what a pause waits for: an answer by name, results of the client."""
+    if isinstance(given, ClientAppend | ClientMessages):
+        return bool(given.messages) and given.messages[-1].role == "tool"
+    return isinstance(given, AskUserAnswer)
 
 
 def _records_only(given: Input) -> bool:

@@ -18,10 +18,10 @@ def merge_view(tx: Tx, request: MergeView) -> Merged:
     session = SessionRow.by_key(tx, request.session_key)
     if session is None or (session.epoch, session.turn) != (request.epoch, request.turn):
         raise StaleOwner(f"Turn {request.turn} lost its session: nothing of this write was recorded.")
-    known = KnownRows(tx, session.key, {pending.place for pending in pending_questions(tx, session.key)})
+    known = KnownRows(tx, session.key, {pending.place: pending.kind for pending in pending_questions(tx, session.key)})
     merged = view.merge(known, known.at(session.head), request.messages, request.new_id, root=session.head)
     if merged.paused:
-        raise InvalidInput("The view ends where another turn waits for the answer to its question.")
+        raise InvalidInput("The view ends where another turn waits for an answer or for its client.")
     if merged.head_moved:
         head_id = None if merged.cursor is None else merged.cursor.id
         session.tell(events.plain(events.HEAD_MOVED, {"head_id": head_id}))

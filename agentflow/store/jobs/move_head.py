@@ -35,7 +35,7 @@ def move_head(tx: Tx, request: MoveHead) -> Moved:
         if request.alive(session.owner or "", session.lease_until or 0, turn_id):
             refuse_busy(session, request.session_id, turn_id, request.at)
         repair_and_release(tx, session, request.at, request.new_id)
-    node = KnownRows(tx, session.key, ()).nodes({request.message_id}).get(request.message_id)
+    node = KnownRows(tx, session.key, {}).nodes({request.message_id}).get(request.message_id)
     if node is None:
         raise MessageNotFound(
             f"Session {request.session_id!r} has no message {request.message_id!r}; "

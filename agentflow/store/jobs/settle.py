@@ -1,24 +1,25 @@
-"""Results of calls that were left open, given from outside the turn (C20, C33).
+"""Results of calls that were left open, given from outside the turn (C20, C33, C39).
 
-The result waits in the call's own row until the process that runs the turn records it, or whatever closes the turn
-(C34); the first one counts. The session's row is locked, as by all that closes a call: who comes second sees it.
+That of a worker's call waits in the call's own row until the process that runs the turn records it, or whatever closes
+the turn (C34); that of a client's call is recorded at once. The first one counts. The session's row is locked, as by
+all that closes a call: who comes second sees it.
 """
 
 from __future__ import annotations
 
+from agentflow.conversation.inbox import ClientAppend
 from agentflow.errors import CallNotFound, InvalidInput, SessionNotFound
-from agentflow.message import ToolCallStatus
-from agentflow.store.records import Settled
+from agentflow.message import Message, ToolCallStatus
+from agentflow.store.records import Claimed, Settled
 from agentflow.store.requests import Settle
+from agentflow.store.session.client_results import Call, call_of, refuse_expired, refuse_other
+from agentflow.store.session.open_step import OpenStep
+from agentflow.store.session.refusals import refuse_busy
 from agentflow.store.session.session_row import SessionRow
 from agentflow.store.sql.transaction import Tx
+from agentflow.tools.results import ToolResult
+from agentflow.tools.tool import CLIENT
 
-_CALL = """
-SELECT tool_call.execution, execution.agent, tool_call.name, tool_call.status, tool_call.ok, turn.id FROM tool_call
-JOIN turn ON turn.session_key = tool_call.session_key AND turn.number = tool_call.turn
-JOIN execution ON execution.session_key = tool_call.session_key AND execution.number = tool_call.execution
-WHERE tool_call.session_key = ? AND tool_call.id = ? ORDER BY tool_call.turn DESC LIMIT 1
-"""
 _GIVE = (
     "UPDATE tool_call SET ok = ?, full_result = ? "
     "WHERE session_key = ? AND execution = ? AND id = ? AND status = ? AND ok IS NULL"
@@ -26,26 +27,58 @@ _GIVE = (
 
 
 def settle(tx: Tx, request: Settle) -> Settled:
-    """Give an open call its result. One that has a result, or whose place left the path, is left alone.
+    """Give an open call its result. One whose call is closed, or whose place left the path, is ignored.
 
-    Raises `SessionNotFound`, `CallNotFound`, and `InvalidInput` for a call of a tool that is run here.
+    Raises `SessionNotFound`, `CallNotFound`, `InvalidInput` for a call of a tool that is run here,
+    `CallAlreadyAnswered` for one that has another result, and `QuestionExpired`.
     """
     session = SessionRow.locked(tx, request.session_id)
     if session is None:
         raise SessionNotFound(f"There is no session {request.session_id!r}.", detail={"session_id": request.session_id})
     detail = {"session_id": request.session_id, "call_id": request.call_id}
-    found = tx.one(_CALL, session.key, request.call_id)
-    if found is None:
+    call = call_of(tx, session.key, request.call_id)
+    if call is None:
         raise CallNotFound(f"Session {request.session_id!r} has no tool call {request.call_id!r}.", detail=detail)
-    execution, agent, name, status, ok, turn_id = found
-    if name not in request.tools.get(agent, ()):
+    if call.handler != CLIENT and call.name not in request.tools.get(call.agent, ()):
         raise InvalidInput(
-            f"The call {request.call_id!r} is of {name!r}, which is not left to a worker.", detail=detail
+            f"The call {request.call_id!r} is of {call.name!r}, which is left neither to a worker nor to the client.",
+            detail=detail,
         )
-    if status != ToolCallStatus.STARTED or ok is not None:
-        return Settled(turn_id, taken=False)
-    given = (int(request.ok), request.text, session.key, execution, request.call_id, ToolCallStatus.STARTED)
-    return Settled(turn_id, taken=tx.execute(_GIVE, *given) == 1)
+    if call.status in (ToolCallStatus.CLOSED, ToolCallStatus.VOIDED):
+        refuse_expired(tx, session.key, request.call_id, call)
+        return Settled(call.turn_id, "ignored")
+    if call.status == ToolCallStatus.FINISHED or call.ok is not None:
+        refuse_other(tx, session.key, request.call_id, call, ToolResult(request.ok, request.text))
+        return Settled(call.turn_id, "replayed")
+    if call.handler == CLIENT:
+        return _of_client(tx, session, request, call)
+    given = (int(request.ok), request.text, session.key, call.execution, request.call_id, ToolCallStatus.STARTED)
+    return Settled(call.turn_id, "settled" if tx.execute(_GIVE, *given) == 1 else "ignored")
+
+
+def _of_client(tx: Tx, session: SessionRow, request: Settle, call: Call) -> Settled:
+    """The turn that waits for its client goes on once no other call of it is open (C39)."""
+    owning = request.owning
+    if session.turn is not None:
+        running = session.turn_id(tx)
+        if owning.alive(session.owner or "", session.lease_until or 0, running):
+            if session.turn == call.turn:  # its other calls run first
+                refuse_busy(session, request.session_id, running, owning.at)
+            return Settled(call.turn_id, "ignored")
+    opened = OpenStep(tx, session, owning)
+    opened.repair_dead()
+    opened.expire_question()
+    opened.stop_as_asked()
+    paused = opened.paused_here()
+    if paused is None or paused.turn != call.turn:
+        started = opened.first_waiting()
+        if started is None:
+            session.release()
+            session.save(tx, owning.at)
+        return Settled(call.turn_id, "ignored", started, opened.expired)
+    message = Message("", "tool", request.text, (), request.call_id, call.name, error=not request.ok)
+    begun = opened.begin(ClientAppend(messages=(message,)), call.turn_id)
+    return Settled(call.turn_id, "settled", begun if isinstance(begun, Claimed) else None)
 
 
 def give_up(tx: Tx, key: int, execution: int, call_id: str, text: str) -> tuple[bool, str] | None:

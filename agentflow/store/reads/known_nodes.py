@@ -6,7 +6,10 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from agentflow.conversation.known import Paused
+from agentflow.conversation.pauses.awaited import TOOLS
 from agentflow.conversation.tree import Branch, Branches, Node, Place, parent_of
+from agentflow.result import PendingKind
 from agentflow.store.sql.transaction import Tx
 
 _CHUNK = 5000
@@ -31,10 +34,11 @@ class KnownRows:
     Branches are loaded with the nodes that stand on them.
     """
 
-    def __init__(self, tx: Tx, session_key: int, paused_at: Collection[Place]) -> None:
+    def __init__(self, tx: Tx, session_key: int, paused_at: Mapping[Place, PendingKind]) -> None:
         self._tx = tx
         self._key = session_key
         self._paused_at = paused_at
+        self._open_exchanges: dict[Place, Paused] | None = None
         self._branches: dict[int, Branch] = {}
         self._of_sub_agents: set[int] = set()
 
@@ -101,8 +105,21 @@ class KnownRows:
             chain.append(above)
         return chain[::-1]
 
-    def paused(self, node: Node) -> bool:
-        return node.place in self._paused_at
+    def paused(self, node: Node) -> Paused | None:
+        if (kind := self._paused_at.get(node.place)) is not None:
+            return Paused(kind, node.place)
+        if node.role not in ("assistant", "tool") or TOOLS not in self._paused_at.values():
+            return None
+        if self._open_exchanges is None:
+            self._open_exchanges = dict(self._left_to_clients())
+        return self._open_exchanges.get(node.place)
+
+    def _left_to_clients(self) -> Iterator[tuple[Place, Paused]]:
+        """The places of every exchange that waits for results of a client, which come in any order (C39)."""
+        for place, kind in self._paused_at.items():
+            head = self.at(place) if kind == TOOLS else None
+            for node in self.exchange(head) if head is not None else ():
+                yield node.place, Paused(kind, place)
 
     def _select(self, column: str, values: Collection[str]) -> Iterator[Node]:
         for chunk in _chunks(list(values)):

@@ -142,11 +142,12 @@ class ToolBatch:
 
     def paused(self, pause: Pause) -> None:
         """The call stays open: a sub-agent that the turn was handed to waits, or the client performs the call."""
-        if not pause.calls:
-            self._ender = None
+        if pause.execution != self._execution.number:
+            self.pause, self._ender = pause, None
+            return
         before = () if self.pause is None else self.pause.calls
         calls = tuple(sorted((*before, *pause.calls), key=lambda call: self._order.index(call.id)))
-        self.pause = replace(pause, call_id=calls[0].id, calls=calls) if calls else pause
+        self.pause = replace(pause, call_id=calls[0].id, calls=calls)
 
     def go_on(self, prepared: Prepared, results: Sequence[Message]) -> None:
         """Take up a batch that another process began: only the call that ends the turn is left."""

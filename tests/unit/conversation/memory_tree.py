@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from itertools import count
 
 from agentflow.clock import NewId
+from agentflow.conversation.known import Paused
 from agentflow.conversation.tree import Branch, Node, Path, Place, chain_under, parent_of
 from agentflow.conversation.view import Merge, Write
 from agentflow.message import Message, ToolCall, WrittenAs
@@ -37,6 +38,7 @@ class MemoryTree:
         self.head: Node | None = None
         self.root: Place | None = None
         self.questions: set[str] = set()
+        self.clients: set[str] = set()
         self.aliases: dict[str, str] = {}
         self._nodes: dict[str, Node] = {}
         self._at: dict[Place, Node] = {}
@@ -72,8 +74,11 @@ class MemoryTree:
             nodes.insert(0, parent)
         return nodes
 
-    def paused(self, node: Node) -> bool:
-        return node.id in self.questions
+    def paused(self, node: Node) -> Paused | None:
+        if node.id in self.questions:
+            return Paused("questions", node.place)
+        heads = [self._nodes[id] for id in self.clients]
+        return next((Paused("tools", head.place) for head in heads if node in self.exchange(head)), None)
 
     # What a test does with it.
 

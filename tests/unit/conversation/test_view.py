@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from agentflow.conversation.known import Paused
 from agentflow.conversation.tree import Place
 from agentflow.conversation.view import NOT_RUN, Merge, Write, append, merge
 from agentflow.errors import InvalidInput
@@ -378,7 +379,7 @@ class TestPendingQuestion:
             composed(tree, message("n1", content="Pro"), message("", content="please")),
             seen(tree, "u1", "a1", "r1", message("n1", content="Pro"), message("", content="please")),
         ):
-            assert (outcome.paused, outcome.writes, outcome.head) == (True, (), "r1")
+            assert (bool(outcome.paused), outcome.writes, outcome.head) == (True, (), "r1")
             assert [(each.id, each.content) for each in outcome.news] == [("n1", "Pro"), ("", "please")]
 
     def test_other_roles_at_the_question_are_refused(self, tree: MemoryTree) -> None:
@@ -389,14 +390,14 @@ class TestPendingQuestion:
 
     def test_a_view_that_adds_nothing_leaves_the_question_pending(self, tree: MemoryTree) -> None:
         for outcome in (seen(tree, "u1", "a1", "r1"), seen(tree)):
-            assert (outcome.paused, outcome.news, outcome.writes, outcome.head_moved) == (True, (), (), False)
+            assert (bool(outcome.paused), outcome.news, outcome.writes, outcome.head_moved) == (True, (), (), False)
 
     def test_a_view_that_branches_earlier_runs_and_leaves_the_question_open(self, tree: MemoryTree) -> None:
         outcome = seen(tree, "u1", message("n1"))
-        assert (outcome.paused, written(outcome)) == (False, [("n1", None)])
+        assert (outcome.paused, written(outcome)) == (None, [("n1", None)])
         tree.apply(outcome)
         back = seen(tree, "u1", "a1", "r1")
-        assert (back.paused, back.head_moved, back.head) == (True, True, "r1")
+        assert (bool(back.paused), back.head_moved, back.head) == (True, True, "r1")
         answer = seen(tree, "u1", "a1", "r1", message("n2", content="yes"))
         assert ([each.content for each in answer.news], answer.head_moved) == (["yes"], True)
 
@@ -405,3 +406,30 @@ class TestPendingQuestion:
         tree = MemoryTree().add(None, message("u1"))
         tree.questions.add("u1")
         assert composed(tree, message("n1", content="yes")).paused
+
+
+class TestAtCallsOfTheClient:
+    """C39: results come in any order, from whoever shows the calls."""
+
+    @pytest.fixture
+    def tree(self) -> MemoryTree:
+        tree = MemoryTree().add(None, message("u1"), asking("a1", "look", "show", "pick"), result("r1", "look"))
+        tree.clients.add("r1")
+        return tree
+
+    @pytest.mark.parametrize("prefix", [("u1", "a1"), ("u1", "a1", "r1")])
+    def test_a_view_is_at_the_pause_anywhere_in_the_exchange(self, tree: MemoryTree, prefix: tuple[str, ...]) -> None:
+        outcome = seen(tree, *prefix, result("n1", "show"))
+        assert outcome.paused == Paused("tools", tree.node("r1").place)
+        assert ([each.id for each in outcome.news], outcome.writes) == (["n1"], ())
+
+    def test_results_that_are_recorded_come_along_and_are_no_news(self, tree: MemoryTree) -> None:
+        outcome = seen(tree, "u1", "a1", result("n1", "show"), "r1", message("n2"))
+        assert [each.id for each in outcome.news] == ["n1", "n2"]
+
+    def test_other_roles_than_tool_and_user_are_refused(self, tree: MemoryTree) -> None:
+        with pytest.raises(InvalidInput, match="left to the client"):
+            composed(tree, message("n1", "assistant"))
+
+    def test_a_view_that_branches_before_the_exchange_leaves_the_pause(self, tree: MemoryTree) -> None:
+        assert seen(tree, "u1", message("n1")).paused is None
