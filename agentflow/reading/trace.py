@@ -33,9 +33,9 @@ def turn_trace(rows: TurnRows, at: Instant, *, alive: bool) -> dict[str, Any]:
     """A turn as JSON: its sums, its plan and todos, and under `steps` what happened, in order.
 
     Each node of a step has its `kind`: `model_call` with its `tools`, `tool_call` with its `hooks`, `question`,
-    `todos`, `hook`, or `event`. The run of a sub-agent stands as `execution` in the tool call that started it. `alive`
-    is false for a turn whose process is gone; one whose question nobody answered in time is aborted from that moment
-    on (T21).
+    `client_tools`, `todos`, `hook`, or `event`. The run of a sub-agent stands as `execution` in the tool call that
+    started it. `alive` is false for a turn whose process is gone; one whose question nobody answered in time is aborted
+    from that moment on (T21).
     """
     turn, error = rows.turn, _loaded(rows.turn["error"])
     state = turn["state"] if alive or turn["state"] != TurnState.RUNNING else TurnState.ABORTED
@@ -208,6 +208,22 @@ class _Waterfall:
         }
         self._nodes(None).append(node)
 
+    def _client_tools(self, entry: Record) -> None:
+        """The calls that the turn waited for; their results stand in their own nodes (C38)."""
+        row = next((each for each in self._rows.questions if each["call_id"] == entry["ref"]), None)
+        if row is None:
+            return
+        calls = [self._tools.get((row["execution"], each["tool_call_id"])) for each in json.loads(row["questions"])]
+        self._nodes(None).append(
+            {
+                "kind": "client_tools",
+                "at": rfc3339(row["asked_at"]),
+                "calls": [{"tool_call_id": call["id"], "name": call["name"]} for call in calls if call is not None],
+                "state": _state_of(row, self._at),
+                "expires_at": _time(row["expires_at"]),
+            }
+        )
+
     def _answered(self, entry: Record) -> None:
         data = json.loads(entry["data"])
         self._changed = data.get("config_hash", self._config) != self._config
@@ -244,6 +260,7 @@ _HANDLERS = {
     events.LLM_CALL_REQUESTED: _Waterfall._model_call,
     events.TOOL_CALL_REQUESTED: _Waterfall._tool_call,
     events.ASK_USER: _Waterfall._question,
+    events.CLIENT_TOOLS: _Waterfall._client_tools,
     events.ASK_USER_ANSWERED: _Waterfall._answered,
     events.TODOS_CHANGED: _Waterfall._todos,
     events.HOOK_COMPLETED: _Waterfall._hook,

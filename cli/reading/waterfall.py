@@ -98,6 +98,10 @@ def _question(node: Node) -> list[str | None]:
     ]
 
 
+def _client_tools(node: Node) -> list[str | None]:
+    return [f"waits for its client: {', '.join(call['name'] for call in node['calls'])}", node["state"]]
+
+
 def _todos(node: Node) -> list[str | None]:
     done = sum(todo["status"] in ("completed", "cancelled") for todo in node["todos"])
     doing = next((todo["content"] for todo in node["todos"] if todo["status"] == "in_progress"), None)
@@ -123,6 +127,7 @@ _PARTS: dict[str, Callable[[Node], list[str | None]]] = {
     "model_call": _model_call,
     "tool_call": _tool_call,
     "question": _question,
+    "client_tools": _client_tools,
     "todos": _todos,
     "execution": _execution,
     "hook": _hook,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shlex
 import sys
 from dataclasses import dataclass
@@ -71,7 +72,7 @@ async def follow_turn(runtime: Runtime, receipt: Receipt, view: Answer, hints: H
             call_id = result.question["tool_call_id"]
             receipt = await runtime.answer(receipt.session_id, tool_call_id=call_id, answers=answers)
             result = await _follow(runtime, receipt, view)
-    if interrupts.exit_code is not None and result.question is not None:
+    if interrupts.exit_code is not None and result.pending_kind is not None:
         result = await runtime.result(receipt.session_id, receipt.turn_id)
     view.end(result)
     _tell(result, hints)
@@ -133,6 +134,10 @@ def _tell(result: TurnResult, hints: Hints) -> None:
         note(f"error ({result.error['code']}): {result.error['message']}")
     if result.question:
         note(f"{result.question['text']}\nanswer with: {answer_command(result, hints.place)}")
+    elif result.calls:
+        asked = [f"{call['name']} {json.dumps(call['arguments'], ensure_ascii=False)}" for call in result.calls]
+        note("\n".join(["the turn waits for its client, which performs:", *asked]))
+        note("\n".join(f"go on with: {command}" for command in tool_commands(result, hints.place)))
     elif result.aborted:
         note(f"stopped; what was said is kept. Continue with: {again}")
     elif hints.tell and sys.stderr.isatty():
@@ -147,6 +152,12 @@ def answer_command(result: TurnResult, place: tuple[str, ...]) -> str:
         return f"{command} TEXT"
     choices = [f"{question['header']}={_first_choice(question)}" for question in questions]
     return " ".join([command, *(f"--choice {shlex.quote(choice)}" for choice in choices)])
+
+
+def tool_commands(result: TurnResult, place: tuple[str, ...]) -> list[str]:
+    """The exact commands that give the results which a turn waits for."""
+    answer = ["agentflow", "answer", result.session_id, *place]
+    return [f"{shlex.join([*answer, '--tool', call['tool_call_id']])} JSON" for call in result.calls]
 
 
 def _first_choice(question: dict[str, Any]) -> str:

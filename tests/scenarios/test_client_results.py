@@ -42,7 +42,7 @@ def test_the_turn_goes_on_in_a_new_step_once_all_are_there(agentflow: Kit, agent
     assert agentflow.result("t-1").answer == "Done."
     assert results(agentflow.requests[-1]) == ["Error: no screen", "4", '{"file":"a.txt"}']
     check_wire(agentflow.requests[-1].messages)
-    assert [(step["order"], step["state"]) for step in agentflow.session()["steps"]] == [
+    assert [(step["order"], step["status"]) for step in agentflow.session()["steps"]] == [
         (1, "paused_ask_user"), (2, "done"),
     ]  # fmt: skip
     told = [(e.type, e.data["name"]) for e in agentflow.events("tool.call.completed", "tool.call.errored")]

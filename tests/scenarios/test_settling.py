@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -63,19 +64,24 @@ def test_an_error_is_an_error_result(agentflow: Kit) -> None:
     assert [event.data["name"] for event in agentflow.events("tool.call.errored")] == ["refund"]
 
 
-def test_of_two_results_the_first_counts_and_a_late_one_is_ignored(agentflow: Kit) -> None:
-    """C20: exactly one result, decided by one conditional update."""
+@pytest.mark.parametrize(
+    ("said", "outcomes"),
+    [("1 2 3", [*["CallAlreadyAnswered"] * 2, "settled"]), ("1 1 1", ["replayed", "replayed", "settled"])],
+)
+def test_of_several_results_the_first_counts(agentflow: Kit, said: str, outcomes: list[str]) -> None:
+    """C39: exactly one result, decided under the session's lock; an equal one is the same request again."""
     call_id = waiting(agentflow)
 
-    async def race() -> list[str]:
+    async def race(results: Sequence[str]) -> list[str]:
         settle = agentflow.runtime.settle
-        given = await asyncio.gather(*[settle("s-1", call_id, result=str(n)) for n in range(5)])
-        return [each["outcome"] for each in given]
+        given = [settle("s-1", call_id, result=each) for each in results]
+        ended = await asyncio.gather(*given, return_exceptions=True)
+        return sorted(each["outcome"] if isinstance(each, dict) else type(each).__name__ for each in ended)
 
-    assert sorted(agentflow.run(race())) == ["ignored"] * 4 + ["settled"]
+    assert agentflow.run(race(said.split())) == outcomes
     agentflow.result("t-1")
     before = agentflow.events()
-    assert agentflow.run(agentflow.runtime.settle("s-1", call_id, result="late"))["outcome"] == "ignored"
+    assert agentflow.run(race(["late", "1"])) == ["CallAlreadyAnswered", "replayed"]
     assert agentflow.events() == before
 
 
@@ -84,7 +90,7 @@ def test_what_is_not_left_open_cannot_be_settled(agentflow: Kit) -> None:
     other = next(
         event.data["id"] for event in agentflow.events("tool.call.requested") if event.data["name"] == "double"
     )
-    with pytest.raises(InvalidInput, match="not left to a worker"):
+    with pytest.raises(InvalidInput, match="left neither to a worker nor to the client"):
         agentflow.run(agentflow.runtime.settle("s-1", other, result=1))
     with pytest.raises(CallNotFound, match="has no tool call 'nothing'"):
         agentflow.run(agentflow.runtime.settle("s-1", "nothing", result=1))
