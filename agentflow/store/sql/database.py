@@ -11,6 +11,7 @@ tables are made or upgraded (`schema.py`).
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import sqlite3
@@ -23,6 +24,8 @@ from urllib.parse import parse_qsl, unquote
 
 from agentflow.errors import InvalidInput, StoreError
 from agentflow.store.sql.sqlite_file import connect_reading, is_new, make_private, refuse_foreign, state
+
+_log = logging.getLogger("agentflow.store")
 
 BUSY_TIMEOUT_MS = 15_000
 _FORGET_TIMEOUT_MS = 200
@@ -187,10 +190,8 @@ class SqliteDatabase(Database):
     def wrap(self, error: Exception) -> Exception:
         if not isinstance(error, sqlite3.Error):
             return unfit(error)
-        where = repr(self.path) if self.path else "in memory"
-        wrapped = StoreError(f"The SQLite database {where} refused the work: {error}.")
-        wrapped.__cause__ = error
-        return wrapped
+        where = f"The SQLite database {self.path!r}" if self.path else "The SQLite database in memory"
+        return _refusal(where, error, violated=isinstance(error, sqlite3.IntegrityError))
 
 
 _OPENINGS = 5
@@ -254,13 +255,30 @@ class PostgresDatabase(Database):
         return None
 
     def wrap(self, error: Exception) -> Exception:
-        from psycopg import Error
+        from psycopg import Error, IntegrityError
 
         if not isinstance(error, Error):
             return unfit(error)
-        wrapped = StoreError(f"The Postgres database refused the work: {str(error).strip()}.")
-        wrapped.__cause__ = error
-        return wrapped
+        return _refusal("The Postgres database", error, violated=isinstance(error, IntegrityError))
+
+
+def _refusal(where: str, error: Exception, *, violated: bool) -> StoreError:
+    """A driver's error as ours. What names tables, keys and statements is for the log: a violated constraint, and
+    whatever stands below the first line.
+    """
+    if violated:
+        _log.error("%s holds a row that another one contradicts: %s", where, error)
+        wrapped = StoreError(
+            f"{where} refused the work: it contradicts what is recorded already. Nothing of it was written; the log "
+            "has the details."
+        )
+    else:
+        said = (str(error).strip() or type(error).__name__).splitlines()
+        if len(said) > 1:
+            _log.warning("%s refused the work: %s", where, error)
+        wrapped = StoreError(f"{where} refused the work: {said[0]}.")
+    wrapped.__cause__ = error
+    return wrapped
 
 
 def unfit(error: Exception) -> Exception:
