@@ -264,10 +264,12 @@ class RunningTurns:
         return claimed is not None
 
     async def run_queue(self, session_id: str, reference: str) -> list[TurnResult]:
-        """Run what waits in a session, one turn after the other, until nothing waits or a turn asks; their results."""
+        """Run what waits in a session, one turn after the other, until nothing waits or one does not go through."""
         results: list[TurnResult] = []
         while session_id in self._turns or await self.take_up(session_id, reference):
             results.append(await asyncio.shield(self._turns[session_id].task))
+            if results[-1].aborted:
+                break
         return results
 
     def load(self, reference: str) -> LoadedAgent:

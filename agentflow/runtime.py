@@ -271,7 +271,7 @@ class Runtime:
             await asyncio.sleep(POLL_SECS)
 
     async def run_queue(self, session_id: str) -> list[TurnResult]:
-        """Run the turns that wait in a session, in order, until none waits or one asks (C24); their results."""
+        """Run the turns that wait in a session, in order, until none waits, one asks or is stopped (C24)."""
         return await self._turns.run_queue(session_id, (await self._reader.record(session_id)).agent)
 
     def events(

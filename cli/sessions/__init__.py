@@ -8,6 +8,7 @@ COMMANDS = {
     "tree": ".sessions.tree",
     "checkout": ".sessions.checkout",
     "rm": ".sessions.rm",
+    "run-queue": ".sessions.run_queue",
 }
 
 command = LazyGroup("sessions", table=COMMANDS, help="List, read, branch and delete stored conversations.")

@@ -15,6 +15,7 @@ from ..terminal.asking import NoAnswer, ask, can_ask
 from ..terminal.interrupts import Interrupts
 from ..terminal.output import note
 from ..terminal.views import Answer
+from ..terminal.waiting import tell_waiting
 
 if TYPE_CHECKING:
     from agentflow import Receipt, Runtime, TurnResult
@@ -76,6 +77,7 @@ async def follow_turn(runtime: Runtime, receipt: Receipt, view: Answer, hints: H
         result = await runtime.result(receipt.session_id, receipt.turn_id)
     view.end(result)
     _tell(result, hints)
+    await tell_waiting(runtime, result.session_id, hints.place)
     return interrupts.exit_code or of_turn(result.state, result.error["code"] if result.error else None)
 
 

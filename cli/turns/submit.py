@@ -11,6 +11,7 @@ import click
 from ..engine import engine_options, place, with_runtime
 from ..terminal.output import Output, note
 from ..terminal.views import Answer, view_of
+from ..terminal.waiting import tell_waiting
 
 if TYPE_CHECKING:
     from agentflow import Runtime
@@ -54,7 +55,9 @@ async def _submit(runtime: Runtime, session: str, given: dict[str, Any], view: A
 
     receipt = await runtime.submit(session, given)
     if not receipt.turn_id:
-        note(f"the head of {session} is at {given['message_id']}")
+        moved = given["type"] == "head.move"
+        note(f"the head of {session} is at {given['message_id']}" if moved else f"recorded in {session}")
+        await tell_waiting(runtime, session, where)
         return 0
     agent = (await runtime.status(session))["agent_id"]
     return await follow_turn(runtime, receipt, view, Hints(["agentflow", "run", agent, "-s", session, *where], where))

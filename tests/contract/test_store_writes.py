@@ -100,13 +100,19 @@ def test_an_update_that_misses_is_refused_by_name_and_undoes_its_commit(book: Bo
     book.run(test)
 
 
-def test_a_row_that_breaks_a_rule_of_the_database_is_a_store_error_with_its_cause(book: Book) -> None:
+def test_a_row_that_breaks_a_rule_of_the_database_is_told_in_our_words(
+    book: Book, caplog: pytest.LogCaptureFixture
+) -> None:
+    """D18: what names tables and keys is in the log, and the driver's error is the cause."""
+
     async def test() -> None:
         turn = await book.begin()
         twice = rows.InsertAlias("turn", "other", turn.id)
-        with pytest.raises(StoreError) as caught:
+        with pytest.raises(StoreError, match="contradicts what is recorded already") as caught:
             await book.append(turn, [twice, twice])
         assert caught.value.__cause__ is not None
+        assert "alias" not in str(caught.value)
+        assert "alias" in caplog.text
         assert await book.count("alias", turn.key) == 0
 
     book.run(test)

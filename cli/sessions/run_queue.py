@@ -1,0 +1,46 @@
+"""`agentflow sessions run-queue`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..engine import engine_options, place, with_runtime
+from ..exits import Exit, of_turn
+from ..terminal.interrupts import Interrupts
+from ..terminal.output import Output, note
+from ..terminal.waiting import tell_waiting
+
+if TYPE_CHECKING:
+    from agentflow import Runtime
+
+
+@click.command("run-queue", short_help="Run the turns that wait in a session.")
+@click.argument("session")
+@click.option("--json", "as_json", is_flag=True, help="Print each result as one line of JSON.")
+@engine_options
+@click.pass_obj
+def command(output: Output, session: str, as_json: bool, project: Path, db: str | None) -> int:
+    """Run the turns that wait in SESSION, in order, until none waits, one asks or one is stopped."""
+    return with_runtime(
+        project, db, lambda runtime: _run(runtime, session, output, place(project, db), as_json=as_json)
+    )
+
+
+async def _run(runtime: Runtime, session: str, output: Output, where: tuple[str, ...], *, as_json: bool) -> int:
+    async with Interrupts(lambda: runtime.stop(session)) as interrupts:
+        results = await runtime.run_queue(session)
+    for result in results:
+        if as_json:
+            output.json(result.as_dict())
+        elif result.answer:
+            output.line(result.answer)
+        if result.error:
+            note(f"error ({result.error['code']}): {result.error['message']}")
+    if not results:
+        note("nothing waits")
+    await tell_waiting(runtime, session, where)
+    codes = [of_turn(result.state, result.error["code"] if result.error else None) for result in results]
+    return interrupts.exit_code or next((code for code in codes if code), Exit.DONE)
