@@ -30,7 +30,7 @@ def command(output: Output, session: str, as_json: bool, project: Path, db: str 
 
 
 async def _run(runtime: Runtime, session: str, output: Output, where: tuple[str, ...], *, as_json: bool) -> int:
-    async with Interrupts(lambda: runtime.stop(session)) as interrupts:
+    async with Interrupts(lambda: runtime.stop(session), runtime.end_turns) as interrupts:
         results = await runtime.run_queue(session)
     for result in results:
         if as_json:
