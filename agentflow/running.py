@@ -257,6 +257,8 @@ class RunningTurns:
 
         Raises `AgentNotFound`, `InvalidConfig`.
         """
+        if self._closing:
+            return False
         agent = self.load(reference)
         claimed = await self._store.take_up(session_id, self.owning(agent), turn_ids)
         if claimed is not None:

@@ -9,9 +9,7 @@ import click
 
 from ..engine import engine_options, place, with_runtime
 from ..exits import Exit, of_turn
-from ..terminal.interrupts import Interrupts
 from ..terminal.output import Output, note
-from ..terminal.waiting import tell_waiting
 
 if TYPE_CHECKING:
     from agentflow import Runtime
@@ -30,6 +28,9 @@ def command(output: Output, session: str, as_json: bool, project: Path, db: str 
 
 
 async def _run(runtime: Runtime, session: str, output: Output, where: tuple[str, ...], *, as_json: bool) -> int:
+    from ..terminal.interrupts import Interrupts
+    from ..terminal.waiting import tell_waiting
+
     async with Interrupts(lambda: runtime.stop(session), runtime.end_turns) as interrupts:
         results = await runtime.run_queue(session)
     for result in results:

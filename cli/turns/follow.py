@@ -7,6 +7,7 @@ import json
 import shlex
 import sys
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -61,7 +62,8 @@ class Hints:
 
 async def follow_turn(runtime: Runtime, receipt: Receipt, view: Answer, hints: Hints) -> int:
     """Shows a turn to its end and asks what it asks where somebody can answer; the exit code."""
-    async with Interrupts(lambda: runtime.stop(receipt.session_id, receipt.turn_id), runtime.end_turns) as interrupts:
+    stop, leave = partial(runtime.stop, receipt.session_id, receipt.turn_id), partial(_leave, runtime, receipt)
+    async with Interrupts(stop, leave) as interrupts:
         result = await _follow(runtime, receipt, view)
         while result.question is not None and interrupts.exit_code is None and can_ask():
             view.pause()
@@ -79,6 +81,13 @@ async def follow_turn(runtime: Runtime, receipt: Receipt, view: Answer, hints: H
     _tell(result, hints)
     await tell_waiting(runtime, result.session_id, hints.place)
     return interrupts.exit_code or of_turn(result.state, result.error["code"] if result.error else None)
+
+
+async def _leave(runtime: Runtime, receipt: Receipt) -> None:
+    """Gives up what runs here, and takes back the turn that has not begun: nobody would hear of it."""
+    await runtime.end_turns()
+    if any(each["turn_id"] == receipt.turn_id for each in (await runtime.status(receipt.session_id))["queue"]):
+        await runtime.stop(receipt.session_id, receipt.turn_id)
 
 
 async def _session(runtime: Runtime, request: Request) -> str:

@@ -54,3 +54,18 @@ def test_a_second_signal_ends_at_once_and_the_session_is_repaired(spawn: Spawn, 
     process.communicate(timeout=60)
     assert process.returncode in (130, 143)
     assert agentflow("run", "slow", "-s", "s-1", "Again").code == 0
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_takes_back_a_turn_that_still_waits(
+    spawn: Spawn, agentflow: Command, number: signal.Signals, code: int
+) -> None:
+    """C21: nobody would hear of it."""
+    agentflow("run", "asking", "-s", "s-1", "Hello")
+    process = spawn("run", "asking", "-s", "s-1", "--queue", "true", "Later")
+    while not json.loads(agentflow("sessions", "show", "s-1", "--json").out)["queued"]:
+        assert process.poll() is None
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    assert process.returncode == code
+    assert json.loads(agentflow("sessions", "show", "s-1", "--json").out)["queued"] == 0
