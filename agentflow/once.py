@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from agentflow import clock
+from agentflow.errors import InvalidInput
 from agentflow.result import TurnResult
 from agentflow.runtime import Runtime
 
@@ -27,8 +28,9 @@ def with_runtime(
     """Open a project, do the work, close it, and return what the work returned.
 
     A flow that refuses to be cancelled does not hold the caller for longer than a second. Raises what
-    `Runtime.open` and the work raise.
+    `Runtime.open` and the work raise, and `InvalidInput` inside a running event loop, as a notebook has one.
     """
+    _refuse_running_loop()
 
     async def opened() -> T:
         async with Runtime.open(project, db=db, serve_queues=serve_queues, read_only=read_only) as runtime:
@@ -43,6 +45,17 @@ def with_runtime(
             runner.close()
         else:
             loop.set_exception_handler(lambda *_: None)
+
+
+def _refuse_running_loop() -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise InvalidInput(
+        "An event loop is running here already: write `async with Runtime.open(...) as runtime:` and "
+        "`await runtime.run(...)` instead."
+    )
 
 
 async def _tasks_end() -> bool:
@@ -67,7 +80,7 @@ def run_turn(
 
     Without `session` the turn has a session of its own. Raises what `Runtime.submit` raises.
     """
-    session_id = session or clock.uuid7()
+    session_id = clock.uuid7() if session is None else session
     return with_runtime(
         lambda runtime: runtime.run(session_id, agent, text, inputs=inputs, limits=limits), project, db=db
     )

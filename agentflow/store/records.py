@@ -300,8 +300,8 @@ class PendingPause:
 class StepRecord:
     """One step with its turn, all a `TurnResult` needs. `answer` is the text the user saw, null when there was none.
 
-    `done_seq` is the number of the turn's last `done` so far; only `Store.step` looks it up. `pause` is what a paused
-    turn waits for, in its last step.
+    `pause` is what a paused turn waits for, in its last step. Only `Store.step` looks up `done_seq`, the number of the
+    turn's last `done` so far, and `is_cut`: the step's last reply was cut at the output limit.
     """
 
     number: int
@@ -320,6 +320,7 @@ class StepRecord:
     answer_id: str | None = None
     done_seq: int | None = None
     pause: PendingPause | None = None
+    is_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,6 +169,7 @@ class StepRunner:
             journal.session_id, self.turn_id, journal.step, str(to_state), answer, journal.usage, question,
             how.limit, None if how.error is None else how.error.as_dict(), self._agent.model.scripted,
             None if answer is None else answer_id,
+            truncated=journal.is_cut and to_state == TurnState.DONE,
             data=how.data,
             pending_kind=None if awaited is None else awaited.kind,
             calls=() if awaited is None else awaited.call_dicts(),

@@ -139,6 +139,8 @@ def _tell(result: TurnResult, hints: Hints) -> None:
     again = f"{shlex.join(hints.again)} TEXT"
     if result.scripted:
         note("note: the replies come from a script (a demonstration, no language model answered)")
+    if result.truncated:
+        note("note: the answer was cut at the model's output limit (max_output_tokens)")
     if result.limit:
         note(f"note: the turn ended at its limit {result.limit}")
     if result.error:

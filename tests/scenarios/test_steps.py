@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from agentflow.testing import Kit
 from tests.scenarios.support import call, rows, said
 
@@ -134,3 +136,19 @@ def test_a_result_can_be_asked_for_later_and_elsewhere(agentflow: Kit) -> None:
     agentflow.restart()
     again = agentflow.result(result.turn_id)
     assert {**again.as_dict()} == result.as_dict()
+
+
+@pytest.mark.parametrize("handed_over", [False, True], ids=["own answer", "delegated answer"])
+def test_an_answer_that_was_cut_says_so_live_and_later(agentflow: Kit, handed_over: bool) -> None:
+    """T12: by whichever agent it was said; what a task's agent or an earlier reply had cut does not count."""
+    cut = {"text": "so far", "finish_reason": "length"}
+    agentflow.agent("helper", replies=[cut, cut] if handed_over else [cut])
+    delegated = {"tool_calls": [call("delegate", agent="helper", message="go on")]}
+    replies = [delegated] if handed_over else [cut]
+    asked = {"tool_calls": [call("task", agent="helper", prompt="look")]}
+    agentflow.agent("parent", replies=[*replies, asked, {"text": "whole"}], sub_agents=["helper"])
+    results = [agentflow.send("one"), agentflow.send("two")]
+    assert [result.truncated for result in results] == [True, False]
+    agentflow.restart()
+    again = [agentflow.result(result.turn_id) for result in results]
+    assert [result.as_dict() for result in again] == [result.as_dict() for result in results]

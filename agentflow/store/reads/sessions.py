@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from agentflow.conversation.tree import Place
-from agentflow.events import DONE
+from agentflow.events import DONE, LLM_CALL_COMPLETED
 from agentflow.message import TurnState, Usage
 from agentflow.store.reads.messages import ANSWER, ANSWER_MESSAGE, answer_of
 from agentflow.store.reads.questions import awaited, pauses_by_turn
@@ -46,6 +46,11 @@ SELECT step.number, turn.number, turn.id, turn.state, step.state, step.opened_at
 FROM step JOIN turn ON turn.session_key = step.session_key AND turn.number = step.turn
 {ANSWER_MESSAGE}
 WHERE step.session_key = ?
+"""
+_LAST_REPLY = """
+SELECT c.finish_reason FROM event e JOIN llm_call c ON c.session_key = e.session_key AND c.id = e.ref
+WHERE e.session_key = ? AND e.seq > ? AND e.turn = ? AND e.type = ? AND c.step = ? AND c.purpose = 'main'
+ORDER BY e.seq DESC LIMIT 1
 """
 
 
@@ -86,7 +91,7 @@ def stops(tx: Tx, keys: Sequence[int]) -> list[tuple[int, str]]:
 
 
 def step(tx: Tx, key: int, name: str) -> StepRecord | None:
-    """The last step of the turn of this name, with the number of the turn's last `done`."""
+    """The last step of the turn of this name, with the turn's last `done` and how its last reply ended."""
     ref = resolve(tx, key, name)
     if ref is None or ref.number is None:
         return None
@@ -98,7 +103,9 @@ def step(tx: Tx, key: int, name: str) -> StepRecord | None:
         key, row[-1], row[1], DONE,
     )  # fmt: skip
     paused = row[3] == TurnState.PAUSED_ASK_USER
-    return _step(row, pauses_by_turn(tx, key).get(row[1]) if paused else None, done_seq)
+    found = _step(row, pauses_by_turn(tx, key).get(row[1]) if paused else None, done_seq)
+    last = tx.one(_LAST_REPLY, key, row[-1], row[1], LLM_CALL_COMPLETED, found.number)
+    return replace(found, is_cut=last is not None and last[0] == "length")
 
 
 def runs(tx: Tx, key: int, turn: int) -> list[RunRecord]:

@@ -34,6 +34,7 @@ class Journal:
         self.branches = claimed.branches
         self.feed = feed
         self.usage = claimed.usage
+        self.is_cut = False
         self._store = store
         self._epoch = claimed.epoch
         self._interrupt = interrupt
@@ -53,6 +54,10 @@ class Journal:
 
     def spend(self, usage: Usage) -> None:
         self.usage += usage
+
+    def replied(self, finish_reason: str | None) -> None:
+        """Remember how the last reply of a loop ended: it is the answer, when the turn is done now."""
+        self.is_cut = finish_reason == "length"
 
     def merged(self, merged: Merged) -> None:
         """Tell what a worker's view wrote."""

@@ -48,6 +48,7 @@ def complete(execution: Execution, reply: Reply, message: Message | None) -> Non
     """Stage the end of a call of the loop and the reply's message, if it says anything."""
     stream, usage = execution.in_flight.close_stream(), reply.usage or Usage()
     execution.transcript.reported(Report(usage.input, stream.request_chars))
+    execution.journal.replied(reply.finish_reason)
     _end(execution, stream, "completed", usage, reply.finish_reason, None)
     if message is not None:
         execution.staging.record(message)
