@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
+from typing import Any
+
+import pytest
 
 from agentflow import events
 from agentflow.conversation.tree import Node, Place
 from agentflow.errors import LimitReached
-from agentflow.events import LogEntry, ModelCall
+from agentflow.events import Event, LogEntry, ModelCall
 from agentflow.message import Message, ToolCall, TurnState, Usage
 from agentflow.store import rows
 from agentflow.store.rows import Row, copy_row, message_row
@@ -164,3 +168,28 @@ def test_a_reader_of_another_connection_follows_the_log_while_it_grows(book: Boo
         assert seen == list(range(1, 12))
 
     book.run(test)
+
+
+def test_a_page_reads_each_message_once_however_many_entries_tell_of_it(
+    book: Book, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """D15: each call of a reply refers to the reply, which has all of them."""
+    calls = tuple(ToolCall(f"c{number}", "search", "{}") for number in range(200))
+    reply = Message("a", "assistant", None, calls)
+    read: list[str] = []
+
+    def counted(row: Sequence[Any]) -> Message:
+        read.append(row[0])
+        return rows.message_of(row)
+
+    monkeypatch.setattr("agentflow.store.reads.events.message_of", counted)
+
+    async def reading() -> list[Event]:
+        turn = await book.begin()
+        told = [events.message_new(reply, None), *(events.tool_call_requested(call, reply.id) for call in calls)]
+        await book.append(turn, [message_row(reply, 1, 1, turn.number, turn.number)], told)
+        return await book.store.events(book.session_id, 0, 1000)
+
+    told = [event.data["id"] for event in book.run(reading) if event.type == "tool.call.requested"]
+    assert told == [call.id for call in calls]
+    assert read == ["a"]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
 
 from agentflow import InvalidInput
 from agentflow.testing import Kit
-from tests.scenarios.support import call, results
+from tests.scenarios.support import call, results, rows
 
 
 def look(place: str = "here") -> str:
@@ -102,14 +103,32 @@ def test_calls_beyond_max_tool_calls_get_an_error_result(agentflow: Kit) -> None
     assert "max_tool_calls (2) is reached" in results(agentflow.requests[1])[2]
 
 
-def test_calls_beyond_max_tool_calls_per_reply_get_an_error_result_and_the_turn_goes_on(agentflow: Kit) -> None:
+def test_calls_beyond_max_tool_calls_per_reply_are_left_out_and_the_reply_says_so(
+    agentflow: Kit, agentflow_db: str
+) -> None:
+    """T14: the raw reply stays in the call's row."""
     agentflow.agent(
-        tools=[look], replies=[looks("a", "b", "c"), looks("d"), {"text": "ok"}],
+        tools=[look], replies=[{"text": "I look.", **looks("a", "b", "c")}, looks("d"), {"text": "ok"}],
         settings={"max_tool_calls_per_reply": 2},
     )  # fmt: skip
     result = agentflow.send("Go.")
     assert (result.answer, result.limit) == ("ok", None)
-    assert [text.startswith("Error") for text in results(agentflow.requests[1])] == [False, False, True]
+    assert results(agentflow.requests[1]) == ["a is quiet", "b is quiet"]
+    reply = agentflow.path()[1]
+    told = "I look.\n[1 more tool calls of this reply were left out: at most 2 are made in one.]"
+    assert (reply["content"], len(reply["tool_calls"])) == (told, 2)
+    raw = [json.loads(text) for (text,) in rows(agentflow_db, "SELECT raw_reply FROM llm_call") if text is not None]
+    assert [(each["content"], len(each["tool_calls"])) for each in raw] == [("I look.", 3)]
+
+
+def test_a_reply_of_3000_calls_is_bounded_before_it_is_recorded(agentflow: Kit, agentflow_db: str) -> None:
+    """D15: neither the next request nor the log grows with what a model asks for at once."""
+    agentflow.agent(tools=[look], replies=[looks(*map(str, range(3000))), {"text": "ok"}])
+    assert agentflow.send("Go.").answer == "ok"
+    assert len(agentflow.path()[1]["tool_calls"]) == 32
+    assert len(results(agentflow.requests[1])) == 32
+    assert "2968 more tool calls" in str(agentflow.path()[1]["content"])
+    assert rows(agentflow_db, "SELECT count(*) FROM tool_call") == [(32,)]
 
 
 def test_other_arguments_or_another_tool_are_no_repetition(agentflow: Kit) -> None:

@@ -191,7 +191,7 @@ class Settings(Keys):
     max_tool_calls: int = Field(default=100, ge=0, description="Tool calls in one step.")
     max_parallel_tools: int = Field(default=4, ge=0, description="Tool calls running at once; the others wait.")
     max_tool_calls_per_reply: int = Field(
-        default=32, ge=0, description="Tool calls in one reply; the rest get an error as their result."
+        default=32, ge=0, description="Tool calls in one reply; the rest are left out, and the reply says so."
     )
     max_consecutive_tool_errors: int = Field(default=5, ge=0, description="Failed tool calls in a row.")
     max_repeated_calls: int = Field(default=5, ge=0, description="Calls with the same name and arguments in a row.")

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from agentflow import events
 from agentflow.context.summary import summary_of
 from agentflow.events import Event, ModelCall
-from agentflow.message import ENDED, Message, TurnState, Usage
+from agentflow.message import ENDED, Message, ToolCall, TurnState, Usage
 from agentflow.store.reads.messages import ANSWER, ANSWER_MESSAGE, CONTENT, ORIGINAL, PARENT, answer_of
 from agentflow.store.reads.questions import asked_call
 from agentflow.store.reads.sessions import loaded, usage_of
@@ -28,12 +28,14 @@ LEFT JOIN turn ON turn.session_key = e.session_key AND turn.number = e.turn
 WHERE e.session_key = ? AND e.seq > ? ORDER BY e.seq LIMIT ?
 """
 _IN_PAGE = "e.session_key = ? AND e.seq > ? AND e.seq <= ?"
+# Each message once: every call of a reply refers to the reply, which has all of them.
 _MESSAGES = f"""
-SELECT p.id, m.copied_from, {CONTENT} FROM event e
-JOIN message m ON m.session_key = e.session_key AND m.id = e.ref {PARENT} {ORIGINAL}
-WHERE {_IN_PAGE} AND e.type IN ('{events.MESSAGE_NEW}', '{events.TOOL_CALL_REQUESTED}',
-                                '{events.TOOL_CALL_COMPLETED}', '{events.TOOL_CALL_ERRORED}',
-                                '{events.CONTEXT_REPLACED}')
+SELECT p.id, m.copied_from, {CONTENT} FROM (
+    SELECT DISTINCT e.session_key, e.ref FROM event e
+    WHERE {_IN_PAGE} AND e.type IN ('{events.MESSAGE_NEW}', '{events.TOOL_CALL_REQUESTED}',
+                                    '{events.TOOL_CALL_COMPLETED}', '{events.TOOL_CALL_ERRORED}',
+                                    '{events.CONTEXT_REPLACED}')
+) told JOIN message m ON m.session_key = told.session_key AND m.id = told.ref {PARENT} {ORIGINAL}
 """
 _TELLING_OF_MESSAGES = {
     events.MESSAGE_NEW, events.TOOL_CALL_REQUESTED, events.TOOL_CALL_COMPLETED, events.TOOL_CALL_ERRORED,
@@ -90,6 +92,7 @@ class _Node(NamedTuple):
     message: Message
     parent_id: str | None
     copied_from: str | None
+    calls: Mapping[str, ToolCall]
 
 
 class _Call(NamedTuple):
@@ -154,9 +157,7 @@ def _texts(tx: Tx, types: set[str], page: tuple[int, int, int]) -> _Texts:
     """One query for each kind of reference that the page has."""
     texts = _Texts()
     if types & _TELLING_OF_MESSAGES:
-        texts.nodes = {
-            row[2]: _Node(message_of(row[2:]), row[0], row[1]) for row in tx.all(_MESSAGES, *page)
-        }  # fmt: skip
+        texts.nodes = {row[2]: _node(message_of(row[2:]), row[0], row[1]) for row in tx.all(_MESSAGES, *page)}
     if types & {events.LLM_CALL_REQUESTED, events.LLM_CALL_COMPLETED, events.LLM_CALL_ERRORED}:
         texts.calls = {
             row[0]: _Call(ModelCall(*row[:4]), row[4], loaded(row[5]) or {}, usage_of(row[6:10], row[10]))
@@ -178,6 +179,10 @@ def _texts(tx: Tx, types: set[str], page: tuple[int, int, int]) -> _Texts:
             for number, state, *tokens, cost, limit, error in tx.all(_TURNS, *page)
         }
     return texts
+
+
+def _node(message: Message, parent_id: str | None, copied_from: str | None) -> _Node:
+    return _Node(message, parent_id, copied_from, {call.id: call for call in message.tool_calls})
 
 
 def _as_stored(logged: _Logged, texts: _Texts) -> dict[str, Any]:
@@ -209,9 +214,9 @@ def _message_new(logged: _Logged, texts: _Texts) -> dict[str, Any]:
 
 def _tool_call_requested(logged: _Logged, texts: _Texts) -> dict[str, Any]:
     call_id, node = loaded(logged.data)["id"], texts.nodes.get(logged.ref)
-    for call in node.message.tool_calls if node is not None else ():
-        if call.id == call_id:
-            return events.tool_call_requested(call, logged.ref or "").full
+    call = None if node is None else node.calls.get(call_id)
+    if call is not None:
+        return events.tool_call_requested(call, logged.ref or "").full
     return {"id": call_id, "name": None, "arguments": None, "reply_id": logged.ref}
 
 

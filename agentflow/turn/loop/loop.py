@@ -32,7 +32,7 @@ from agentflow.turn.loop.making_room import Room
 from agentflow.turn.loop.model_use import ModelUse
 from agentflow.turn.loop.planner import Planner
 from agentflow.turn.loop.tool_runs import Builtin, ToolRuns
-from agentflow.turn.rules.decisions import AskLimit, Ended, Pause, after_reply, limit_reached
+from agentflow.turn.rules.decisions import AskLimit, Ended, Pause, after_reply, limit_reached, within
 from agentflow.turn.rules.limits import reached
 from agentflow.turn.run import model_calls
 from agentflow.turn.run.execution import Execution
@@ -249,7 +249,8 @@ class Loop:
         if self._hooks.has("post_model"):
             said = await self._hooks.call("post_model", {"text": reply.text, "finish_reason": reply.finish_reason})
             reply = replace(reply, text=said["text"]) if "text" in said else reply
-        message = self._message(call_id, reply)
+        whole = self._message(call_id, reply)
+        message = None if whole is None else within(whole, agent.config.settings.max_tool_calls_per_reply)
         proposal = after_reply(
             message, reply.finish_reason or "", enders=agent.enders, settings=agent.config.settings,
             spent=execution.spent, limit=call.limit,
@@ -257,8 +258,8 @@ class Loop:
         trigger = ReplyFinished(call_id, "main", message, reply.usage, reply.finish_reason == "length")
         decision = await self._course.decide(trigger, proposal)
         decision = self._with_own(call_id, decision)
-        if message is not None and decision.record is not message:
-            execution.staging.add(rows.KeepReply(compact_json(message.as_dict()), call_id))
+        if whole is not None and decision.record is not whole:
+            execution.staging.add(rows.KeepReply(compact_json(whole.as_dict()), call_id))
         if decision.replace is not None and decision.acts_on_reply:
             model_calls.complete(execution, reply, None)  # the reply follows the history that replaces this one
             return decision

@@ -28,7 +28,7 @@ from agentflow.turn.calls import left_open
 from agentflow.turn.calls.side_call import SideCall, ask_aside
 from agentflow.turn.calls.tool_batch import ToolBatch
 from agentflow.turn.decide.triggers import ReplyFinished
-from agentflow.turn.rules.decisions import Pause, RunTools
+from agentflow.turn.rules.decisions import Pause, RunTools, within
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.step import Step
 
@@ -106,7 +106,11 @@ class Planner:
         """Record a reply that calls tools: the first `ask_user` pauses the turn, all else gets an error result."""
         calls = left_open.identified(self._execution, reply.tool_calls, self._step.new_id)
         provider = {"model": model.name, **reply.provider} if reply.provider else None
-        message = Message(call_id, "assistant", reply.text.strip() or None, calls, provider=provider)
+        said = Message(call_id, "assistant", reply.text.strip() or None, calls, provider=provider)
+        message = within(said, self._execution.agent.config.settings.max_tool_calls_per_reply)
+        calls = message.tool_calls
+        if message is not said:
+            self._execution.staging.add(rows.KeepReply(compact_json(said.as_dict()), call_id))
         self._execution.staging.record(message)
         batch = ToolBatch(self._execution, _plan(calls), _not_run, self._step.new_id)
         batch.stage(_plan(calls), calls, message.id)

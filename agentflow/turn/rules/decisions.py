@@ -6,14 +6,14 @@ Nothing here performs anything; `loop` does what was decided and comes back with
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agentflow.config.agent_config import Settings
 from agentflow.conversation.pauses.awaited import QUESTIONS, TOOLS, Awaited, AwaitedCall
 from agentflow.conversation.questions import Question
 from agentflow.conversation.repair import ASK_USER
 from agentflow.errors import LimitReached, ModelError
-from agentflow.message import Message, ToolCall
+from agentflow.message import Message, ToolCall, text_of
 from agentflow.tools.flows.reserved import DELEGATE
 from agentflow.tools.results import ToolResult
 from agentflow.turn.decide.actions import CallTool, Done, Fail, GiveError
@@ -96,6 +96,16 @@ def after_reply(
         given=tuple(GiveError(call.id, why, "refused") for call, why in plan.refused),
         calls=tuple(CallTool(call.id) for call in run),
     )
+
+
+def within(reply: Message, allowed: int) -> Message:
+    """A reply with the first `allowed` of its calls and a sentence that says how many were left out (T14); 0 = all."""
+    left_out = len(reply.tool_calls) - allowed
+    if not allowed or left_out <= 0:
+        return reply
+    told = f"[{left_out} more tool calls of this reply were left out: at most {allowed} are made in one.]"
+    text = text_of(reply.content)
+    return replace(reply, content=f"{text}\n{told}" if text.strip() else told, tool_calls=reply.tool_calls[:allowed])
 
 
 def partition(calls: Sequence[ToolCall], enders: Collection[str], settings: Settings, spent: Spent) -> RunTools:
