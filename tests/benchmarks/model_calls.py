@@ -79,6 +79,7 @@ def _provider() -> Iterator[str]:
     here, there = context.Pipe()
     process = context.Process(target=_serve, args=(there,), daemon=True)
     process.start()
+    there.close()  # so that a provider that could not start is an error here
     try:
         yield here.recv()
     finally:
