@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 import time
+from collections.abc import Sequence
 
 
 def main() -> int:
@@ -33,7 +34,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
     parser.add_argument("seed", nargs="?", type=int)
     parser.add_argument("--search", action="store_true", help="live many seeds")
-    parser.add_argument("--seeds", default="1..100", help="A..B, both included")
+    parser.add_argument("--seeds", default="1..100", help="A..B, both included, or A,B,C")
     parser.add_argument("--steps", type=int, default=1500, help="of one life")
     parser.add_argument("--most", type=int, help="stop after so many steps in all")
     parser.add_argument("--secs", type=float, help="stop after so many seconds")
@@ -52,16 +53,21 @@ def _arguments() -> argparse.Namespace:
 def _search(given: argparse.Namespace) -> int:
     from tests.simulation.search import search
 
-    first, _, last = given.seeds.partition("..")
-    seeds, begun = range(int(first), int(last or first) + 1), time.monotonic()
+    seeds, begun = _seeds(given.seeds), time.monotonic()
     found = search(seeds, given.steps, _say, secs=given.secs, most=given.most, first=given.first)
     seconds = time.monotonic() - begun
     _say(
-        f"{found.steps} steps in {found.lives} lives from seed {first}, {seconds:.0f} s "
+        f"{found.steps} steps in {found.lives} lives from seed {seeds[0]}, {seconds:.0f} s "
         f"({found.steps / seconds:.0f} a second): {len(found.violations)} violations"
     )
     _say(", ".join(f"{name} {count}" for name, count in sorted(found.counts.items())))
     return 1 if found.violations else 0
+
+
+def _seeds(text: str) -> Sequence[int]:
+    """`A..B`, or numbers with commas between them."""
+    first, dots, last = text.partition("..")
+    return range(int(first), int(last) + 1) if dots else [int(each) for each in text.split(",")]
 
 
 def _replay(given: argparse.Namespace) -> int:
