@@ -50,6 +50,19 @@ def test_each_call_has_an_idempotency_key_of_its_own(agentflow: Kit) -> None:
     assert keys[0].startswith("s-1/t-1/")
 
 
+def test_calls_of_two_runs_have_different_keys_though_their_ids_are_the_same(agentflow: Kit) -> None:
+    """M6, T14: a provider numbers its calls afresh for each agent; the key tells the runs of a turn apart."""
+    same = {"tool_calls": [{**call("note"), "id": "call_0"}]}
+    agentflow.agent("child", tools=[note], replies=[same, {"text": "ok"}, same, {"text": "ok"}])
+    tasks = [call("task", agent="child", prompt=f"part {number}") for number in range(2)]
+    agentflow.agent("chief", tools=[note], sub_agents=["child"], replies=[same, {"tool_calls": tasks}, {"text": "ok"}])
+    agentflow.send("hi", turn_id="t-1")
+    keys = [ctx.idempotency_key for ctx in SEEN]
+    SEEN.clear()
+    assert keys[0] == "s-1/t-1/call_0"
+    assert len(set(keys)) == 3
+
+
 def test_a_flow_streams_events_to_the_client(agentflow: Kit) -> None:
     """`emit`: told live with the call's id, not logged."""
 

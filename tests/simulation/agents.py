@@ -28,6 +28,9 @@ class Stage(Protocol):
     def ran(self, context: FlowContext) -> None:
         """A tool has its effect."""
 
+    def goes_on(self, context: FlowContext) -> None:
+        """A tool has another effect, later."""
+
     def count(self, *key: object) -> int:
         """How often this was asked before."""
 
@@ -56,6 +59,7 @@ async def slow(ctx: FlowContext) -> str:
     """Take a while."""
     stage().ran(ctx)
     await asyncio.sleep(stage().chance("slow", ctx.idempotency_key).choice([0.0, 0.2, 1.5, 2.5]))
+    stage().goes_on(ctx)
     return "slowly done"
 
 
@@ -224,6 +228,7 @@ def _agent(name: str, settings: dict[str, Any] | None = None, **keys: Any) -> di
 
 
 _FULL = {"lean_history": False}
+_PATIENT = {"tool_timeout_secs": 35, "llm_timeout_secs": 45, "turn_timeout_secs": 120}  # longer than a lease
 AGENTS: dict[str, dict[str, Any]] = {
     each["name"]: each
     for each in (
@@ -234,6 +239,7 @@ AGENTS: dict[str, dict[str, Any]] = {
         _agent("asker", {**_FULL, "ask_user_expiry_secs": 20}, hooks={"step_end": _HOOKS["step_end"]}),
         _agent("chief", _FULL, sub_agents=["helper", "asker"]),
         _agent("hookchief", _FULL, sub_agents=["helper", "asker"], hooks=_HOOKS),
+        _agent("patient", {**_FULL, **_PATIENT}),
         _agent("short", _FULL, context=_MAKING_ROOM),
         _agent("idle", {"lean_history": True}, context={"strategy": [{"use": "reset", "idle_secs": 5}]}),
         _agent("planned", _FULL, planning={"planner": "llm://main"}),
@@ -241,7 +247,19 @@ AGENTS: dict[str, dict[str, Any]] = {
         _agent("leanserved", **_WORKER, sub_agents=["helper"]),
     )
 }
-LEADERS = ["plain", "lean", "hooked", "chief", "hookchief", "short", "idle", "planned", "served", "leanserved"]
+LEADERS = [
+    "plain",
+    "lean",
+    "patient",
+    "hooked",
+    "chief",
+    "hookchief",
+    "short",
+    "idle",
+    "planned",
+    "served",
+    "leanserved",
+]
 _FLOWS: list[Callable[..., Any | Awaitable[Any]]] = [
     mark, slow, hang, broken, threaded, final, outside, at_step_start, at_step_end, at_pre_tool, at_post_model,
 ]  # fmt: skip

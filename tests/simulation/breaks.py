@@ -41,8 +41,8 @@ BREAKS: tuple[Break, ...] = (
         "    for call_id, _, _ in",
     ),
     Break(
-        "a live reader is not told of everything", "agentflow.live.event_feed",
-        "for number, entry in enumerate(log, first):", "for number, entry in enumerate(log[:4], first):",
+        "a live reader is told under other numbers", "agentflow.live.event_feed",
+        "first = last_seq - len(log) + 1", "first = last_seq - len(log) + (1 if len(log) < 4 else 2)",
     ),
     Break(
         "a turn that has called a model begins again", "agentflow.store.session.begin_again",
@@ -51,8 +51,7 @@ BREAKS: tuple[Break, ...] = (
     ),
     Break(
         "the history of another head is used", "agentflow.live.history_cache",
-        "(entry.session_key, entry.head, entry.lean) == (session_key, head, lean)",
-        "(entry.session_key, entry.lean) == (session_key, lean)",
+        "return entry if kept == (session_key, head, lean, reader) else None", "return entry",
     ),
     Break(
         "a request that is sent again runs again", "agentflow.store.jobs.claim",
@@ -94,7 +93,8 @@ BREAKS: tuple[Break, ...] = (
     ),
     Break(
         "the end of a paused turn leaves its question open", "agentflow.store.session.close_turn",
-        'session.rows.append(rows.MoveQuestion("closed", execution, call_id, "pending"))', "pass",
+        'rows.MoveQuestion("stopped" if how.failure is None else "expired", execution, call_id, "pending")',
+        'rows.MoveQuestion("pending", execution, call_id, "pending")',
     ),
 )  # fmt: skip
 

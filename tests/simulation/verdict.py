@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 _MOST_TURNS = 12
+_CHANGED_LATER = ("hooked", "hookchief", "chief", "served", "leanserved")  # hooks and workers have the last word
 
 
 def check(world: World) -> None:
@@ -77,24 +78,46 @@ def _check_heard(world: World, session: str, log: list[Event]) -> None:
     """What was told live is what is logged, in order and without a gap (T42)."""
     for heard in world.ledger.heard:
         if heard.session == session:
-            _check_reader(heard, log)
+            _check_reader(world, heard, log)
 
 
-def _check_reader(heard: Heard, log: list[Event]) -> None:
+def _check_reader(world: World, heard: Heard, log: list[Event]) -> None:
     logged = log[heard.after : heard.after + len(heard.events)]
     for live, kept in zip(heard.events, logged, strict=True):
         if live != kept:
             raise Violation("told live and logged differently", f"{live}\n{kept}")
-    if heard.ended and heard.turn_id is not None:
-        last = heard.events[-1] if heard.events else None
-        if last is not None and last.type == "done" and heard.turn_id not in (last.turn_id, last.data.get("turn_id")):
+    last = heard.events[-1] if heard.events else None
+    if heard.ended and heard.turn_id is not None and last is not None and last.type == "done":
+        turn_id = _real_id(world, heard.session, heard.turn_id)
+        if turn_id != last.turn_id or turn_id != last.data.get("turn_id"):
             raise Violation("events of a turn end elsewhere", f"{heard.turn_id}: {last}")
+    _check_deltas(world, heard, log)
+
+
+def _real_id(world: World, session: str, turn_id: str) -> str:
+    aliases = world.rows.all(
+        "SELECT target FROM alias JOIN session ON key = session_key WHERE id = ? AND kind = 'turn' AND alias = ?",
+        session, turn_id,
+    )  # fmt: skip
+    return str(aliases[0][0]) if aliases else turn_id
+
+
+def _check_deltas(world: World, heard: Heard, log: list[Event]) -> None:
+    """What was streamed of a reply is its recorded text, or the beginning of it (T43)."""
+    if world.agent_of(int(heard.session[1:])) in _CHANGED_LATER:
+        return
+    whole = {event.data["call_id"] for event in heard.events if event.type == "llm.call.completed"}
     texts = {
         event.data["message"]["id"]: event.data["message"]["content"] or ""
         for event in log
         if event.type == "message.new"
     }
-    del texts
+    for (call, kind), text in heard.deltas.items():
+        kept = texts.get(call)
+        if kind != "text" or kept is None or not text.strip():
+            continue
+        if not kept.startswith(text) or (call in whole and kept != text):
+            raise Violation("streamed and stored differently", f"{heard.session} {call}: {text!r}, stored {kept!r}")
 
 
 def _check_tree(tree: dict[str, Any], view: dict[str, Any], session: str) -> None:

@@ -21,8 +21,8 @@ from agentflow.message import Usage
 from tests.simulation import agents, operations, verdict
 from tests.simulation.database import new_database
 from tests.simulation.ledger import Ledger, Violation
-from tests.simulation.loop import SimulatedLoop
-from tests.simulation.machine import Jobs, Process, faked
+from tests.simulation.loop import LANE, SimulatedLoop
+from tests.simulation.machine import PROCESS_OF, Jobs, Process, faked
 from tests.simulation.model import sent_text
 from tests.simulation.operations import CLIENTS, Client, Operation
 from tests.simulation.rows import Rows
@@ -80,6 +80,17 @@ class World:
     def ran(self, context: FlowContext) -> None:
         self.remark(f"a tool runs: {context.idempotency_key}")
         self._guard(self.ledger.ran, context.idempotency_key)
+
+    def goes_on(self, context: FlowContext) -> None:
+        """A call that is closed has no effect any more, unless its process could not know (T23)."""
+        found = self.rows.all(
+            "SELECT status FROM tool_call JOIN session ON key = session_key JOIN turn ON turn.session_key = key AND "
+            "turn.number = tool_call.turn WHERE session.id = ? AND turn.id = ? AND tool_call.id = ? "
+            "AND tool_call.status NOT IN ('started', 'finished')",
+            context.session_id, context.turn_id, context.call_id,
+        )  # fmt: skip
+        if found and not context.execution and not PROCESS_OF[LANE.get()].is_disturbed:
+            self.fail(Violation("a tool goes on after its call was closed", f"{context.idempotency_key}: {found}"))
 
     def used(self, call_id: str, usage: Usage) -> None:
         self.ledger.used.setdefault(call_id, []).append(usage)

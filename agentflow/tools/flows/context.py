@@ -30,6 +30,7 @@ class FlowContext:
     views: `inputs` are the request's validated inputs, `vars` the prompt's variables, `client` what the request
     carried (`state`, `context`, `forwarded_props`). `emit(name, data)` streams an event to the client; it and
     `cancelled()` may be called from any thread. `hook` is what a hook is called about (T36), empty for a tool.
+    `execution` is the number of the sub-agent's run that asks, 0 for the agent of the session.
     """
 
     session_id: str = ""
@@ -43,11 +44,13 @@ class FlowContext:
     emit: Callable[[str, Mapping[str, Any]], None] = _emit_nowhere
     cancelled: Callable[[], bool] = _never
     hook: Mapping[str, Any] = field(default_factory=dict)
+    execution: int = 0
 
     @property
     def idempotency_key(self) -> str:
         """The same text whenever this very call is meant, and no other: for services that refuse doubles."""
-        return f"{self.session_id}/{self.turn_id}/{self.call_id}"
+        run = f"{self.execution}/" if self.execution else ""  # call ids are told apart inside one run only
+        return f"{self.session_id}/{self.turn_id}/{run}{self.call_id}"
 
     def check_cancelled(self) -> None:
         """Raise `CallCancelled` when the call was stopped or ran out of time; for loops in sync flows (T23)."""

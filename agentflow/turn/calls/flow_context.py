@@ -32,4 +32,5 @@ def flow_context(step: Step, execution: Execution, call_id: str, hook: Mapping[s
         logger=execution.agent.logger,
         emit=emit,
         hook=hook,
+        execution=0 if execution.parent is None else execution.number,
     )
