@@ -51,7 +51,7 @@ def test_each_call_has_an_idempotency_key_of_its_own(agentflow: Kit) -> None:
 
 
 def test_calls_of_two_runs_have_different_keys_though_their_ids_are_the_same(agentflow: Kit) -> None:
-    """M6, T14: a provider numbers its calls afresh for each agent; the key tells the runs of a turn apart."""
+    """T14: a provider numbers its calls afresh for each agent; the key tells the runs of a turn apart."""
     same = {"tool_calls": [{**call("note"), "id": "call_0"}]}
     agentflow.agent("child", tools=[note], replies=[same, {"text": "ok"}, same, {"text": "ok"}])
     tasks = [call("task", agent="child", prompt=f"part {number}") for number in range(2)]

@@ -102,6 +102,8 @@ class Client:
             async with aclosing(events) as told:  # type: ignore[type-var]
                 async for event in told:
                     heard.hear(event)
+                    if event.type == "done" and event.seq is None:
+                        self.world.must_be_dead(self.session, event.data["turn_id"])
             heard.ended = True
 
         if secs is None:

@@ -112,6 +112,22 @@ class World:
         if [state for (state,) in states if state not in ("done", "failed", "aborted")]:
             raise Violation("stopped, and it goes on", f"{session} {turn_id}: {states}")
 
+    def must_be_dead(self, session: str, turn_id: str) -> None:
+        """Only of a turn whose process is gone may an end be told that nobody has recorded (T42)."""
+        found = self.rows.all(
+            "SELECT turn.id, turn.state, owner FROM turn JOIN session ON key = session_key WHERE session.id = ?1 AND "
+            "turn.id = coalesce((SELECT target FROM alias WHERE session_key = key AND kind = 'turn' AND alias = ?2), "
+            "?2)",
+            session, turn_id,
+        )  # fmt: skip
+        lives = not any(each.is_disturbed for each in PROCESS_OF.values()) and any(
+            owner is not None and f"|{each.pid}|" in owner and each.is_up
+            for *_, owner in found
+            for each in PROCESS_OF.values()
+        )
+        if not found or lives:
+            raise Violation("a turn that lives is told dead", f"{session} {turn_id}: {found}")
+
     def open_call(self, session: str, rng: random.Random) -> str | None:
         """A call somebody outside may settle: an open one, or any that was."""
         calls = self.rows.all(
