@@ -121,12 +121,13 @@ async def _stands_still(store: Store, begun: SessionRecord, seq: int, end: _End)
     """
     if not end.live:
         return True
+    # The turn first, the session after it: one that begins between the two is found running.
+    ref = None if end.turn_id is None else await store.turn(begun.key, end.turn_id)
     record = await session_of(store, begun.id)
     if record.key != begun.key:
         raise SessionNotFound(f"Session {begun.id!r} was erased.", detail={"session_id": begun.id})
     if end.turn_id is None:
         return False
-    ref = await store.turn(record.key, end.turn_id)
     waits = ref is not None and ref.number is None
     return not waits and not is_running(record) and record.seq <= seq
 

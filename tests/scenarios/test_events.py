@@ -236,3 +236,31 @@ def test_the_events_of_a_turn_are_that_turns_alone(agentflow: Kit) -> None:
 
 def said_by_user(text: str) -> dict[str, Any]:
     return {"type": "client.message", "message": {"role": "user", "content": text}}
+
+
+def test_a_turn_that_begins_while_it_is_looked_for_is_not_told_dead(agentflow: Kit, monkeypatch: Any) -> None:
+    """T42: its reader learns that nobody runs, and then that the turn waits no more; in between it began elsewhere."""
+    agentflow.agent(replies=Gate({"text": "never"}))
+    agentflow.submit({**MESSAGE, "turn_id": "t-1"})
+    agentflow.submit({**MESSAGE, "turn_id": "t-2", "queue": True})
+    agentflow.kill()
+    agentflow.reopen()
+    agentflow.script(lambda request: {"text": "All quiet."})
+    other = agentflow.another_runtime()
+    reads: list[object] = []
+    session = other._store.session
+
+    async def begun_elsewhere(session_id: str) -> Any:
+        record = await session(session_id)
+        reads.append(record)
+        if len(reads) == 2:
+            await agentflow.runtime.submit("s-1", MESSAGE)
+            await agentflow.runtime.result("s-1", "t-2")
+        return record
+
+    async def read() -> list[Event]:
+        return [event async for event in other.events("s-1", 0, "t-2")]
+
+    monkeypatch.setattr(other._store, "session", begun_elsewhere)
+    done = agentflow.run(read())[-1]
+    assert (done.type, done.data["answer"], done.seq is None) == ("done", "All quiet.", False)

@@ -40,12 +40,14 @@ class Heard:
     events: list[Event] = field(default_factory=list)
     deltas: dict[tuple[str, str], str] = field(default_factory=dict)
     ended: bool = False
+    told_dead: bool = False
 
     def hear(self, event: Event) -> None:
         if event.seq is not None:
             self.events.append(event)
         elif event.type == "llm.delta":
             self._put(event.data)
+        self.told_dead = event.type == "done" and event.seq is None
 
     def _put(self, data: dict[str, Any]) -> None:
         kind = "text" if "text" in data else "reasoning"

@@ -69,7 +69,7 @@ _NEVER: dict[str, str] = {
     ),
     "a branch hangs on nothing": (
         "SELECT number, parent, fork_depth FROM branch WHERE session_key = ?1 AND (parent IS NULL AND fork_depth <> 0 "
-        "OR parent IS NOT NULL AND fork_depth > 0 AND NOT EXISTS (SELECT 1 FROM message WHERE message.session_key = branch.session_key "
+        "OR parent IS NOT NULL AND fork_depth > 0 AND NOT EXISTS (SELECT 1 FROM message WHERE session_key = ?1 "
         "AND message.branch = branch.parent AND message.depth = branch.fork_depth))"
     ),
     "a message is in no branch": (
