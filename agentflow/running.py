@@ -145,6 +145,7 @@ class RunningTurns:
             self._new_id,
             lambda given: check_inputs(agent.config.inputs, given),
             planning=agent.config.planning is not None,
+            check_tools=agent.check_client_tools,
             result_chars=lambda name, tool: self._agents.result_chars(str(agent.config.path), name, tool),
         )
 
@@ -229,7 +230,7 @@ class RunningTurns:
                 _log.warning("the next turn runs with the configuration of the last one: %s", error)
             return self.owning(following[0])
 
-        limited = agent.with_limits(claimed.options.limits)
+        limited = agent.with_limits(claimed.options.limits).with_client_tools(claimed.options.tools)
         runner = StepRunner(
             self._store, self.cache, feed, limited, claimed, session_id, self._new_id, next_owning, self.load
         )

@@ -16,11 +16,15 @@ from agentflow.config.keys.references import MAIN, interface_name
 from agentflow.config.material import NO_MATERIAL, Material
 from agentflow.config.prompt import system_prompt
 from agentflow.context.strategies import Context, Strategy
-from agentflow.errors import InvalidConfig
+from agentflow.conversation import wire
+from agentflow.conversation.inbox import ClientTool
+from agentflow.conversation.tool_schema import schema_complaint
+from agentflow.errors import InvalidConfig, InvalidInput
 from agentflow.models.protocol import Model
 from agentflow.text import compact_json, digest
+from agentflow.tools.flows.reserved import BUILTIN_NAMES
 from agentflow.tools.hook_calls import Hook
-from agentflow.tools.tool import CLIENT, WORKER, Tool, tool_schemas
+from agentflow.tools.tool import CLIENT, WORKER, Tool, client_tool, tool_schemas
 
 _LEVELS = {
     "off": logging.CRITICAL + 1,
@@ -85,6 +89,22 @@ class LoadedAgent:
         """The same agent for a turn whose request set limits (C8). Raises `InvalidInput`."""
         return replace(self, config=self.config.with_limits(limits)) if limits else self
 
+    def check_client_tools(self, tools: Sequence[ClientTool]) -> None:
+        """Refuse tools of a request's client that the agent cannot be given (C37). Raises `InvalidInput`."""
+        for index, tool in enumerate(tools):
+            if tool.name in BUILTIN_NAMES or (tool.name in self.tools and tool.name not in self.client_tools):
+                wire.refuse(f"tools[{index}].name", f"the agent has a tool {tool.name!r} of its own; choose another.")
+            if (reason := schema_complaint(tool.parameters)) is not None:
+                wire.refuse(f"tools[{index}].parameters", reason)
+
+    def with_client_tools(self, tools: Sequence[ClientTool]) -> LoadedAgent:
+        """The same agent with what a request's client performs, after its own; its own keep their name (C37)."""
+        if not tools:
+            return self
+        chars = self.config.settings.tool_result_max_chars
+        given = {each.name: client_tool(each.name, each.description, each.parameters, chars) for each in tools}
+        return self.with_tools({**self.tools, **{name: given[name] for name in given if name not in self.tools}})
+
     def changed(self, changes: Mapping[str, Any]) -> LoadedAgent:
         """The same agent with some of its configuration changed by its worker (C31). Raises `InvalidInput`."""
         texts = {name: value for name, value in changes.items() if name != TEMPLATE}
@@ -114,8 +134,13 @@ class LoadedAgent:
                 handler=entry.handler,
             )
             for entry in config.tools
+            if entry.name not in self.withheld_tools
         }
-        return offered | {name: tool for name, tool in self.tools.items() if name not in of_file}
+        for name, tool in offered.items():
+            if tool.flow is None and tool.handler != CLIENT:
+                raise InvalidInput(f"tools: {name!r} has no flow; only the client can perform it.")
+        others = {name: tool for name, tool in self.tools.items() if name not in of_file}
+        return dict(sorted((offered | others).items(), key=lambda each: each[1].handler == CLIENT))
 
     def model_for(self, interface: str | None, model: str | None) -> Model:
         """The model of an interface, under another model string if one is given. Raises `AgentflowError`."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from agentflow.clock import Instant, NewId
-from agentflow.conversation.inbox import Input
+from agentflow.conversation.inbox import ClientTool, Input
 from agentflow.conversation.tree import Place
 from agentflow.events import LogEntry
 from agentflow.message import Message
@@ -24,9 +24,9 @@ class Owning:
     """Who claims, and what a turn that starts by it runs with.
 
     `config(limits)` is `(hash, JSON text)` of the configuration in force for a turn with these limits of its own, which
-    it refuses when they cannot be (A7, C8). `call_model` is the model of the first call,
-    recorded as requested in the same commit (T11), or null when something comes before it. `check_inputs` validates
-    the agent inputs of a request that starts or queues a turn; `planning`: the agent keeps todos (T32).
+    it refuses when they cannot be (A7, C8). `call_model` is the model of the first call, recorded as requested in the
+    same commit (T11), or null when something comes before it. `check_inputs` validates the agent inputs of a request
+    that starts or queues a turn, `check_tools` the tools of its client (C37); `planning`: the agent keeps todos (T32).
     `result_chars(agent, tool)` says how long a result of the client may be.
     """
 
@@ -40,6 +40,7 @@ class Owning:
     new_id: NewId
     check_inputs: Callable[[Mapping[str, Any]], dict[str, Any]]
     planning: bool = False
+    check_tools: Callable[[Sequence[ClientTool]], None] = lambda tools: None
     result_chars: Callable[[str, str], int] = lambda agent, tool: MAX_RESULT_CHARS
 
 

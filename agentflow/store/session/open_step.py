@@ -195,6 +195,7 @@ class OpenStep:
         after_seq = session.seq
         options = replace(given.options, inputs=owning.check_inputs(given.inputs))
         config_hash, config_text = owning.config(options.limits)
+        owning.check_tools(options.tools)
         said = kept(options)
         self._drop_todos()
         session.turns += 1

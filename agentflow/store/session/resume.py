@@ -39,6 +39,7 @@ class Resume:
         self.recorded: list[Message] = []
         self._before, self._options = self._said(given.options)
         self._config = self._owning.config(self._options.limits)
+        self._owning.check_tools(given.options.tools)
 
     def answer(self, answers: Answers, news: Sequence[Message], turn_id: str) -> Claimed:
         """The answer becomes the call's result; pictures and files of the answering messages `news` follow it as a user

@@ -102,8 +102,12 @@ def _too_deep(parent: Execution) -> ToolResult | None:
 
 
 def open_run(step: Step, parent: Execution, agent: LoadedAgent, number: int, *, heard: bool = True) -> Child:
-    """A run of `agent` below `parent`, nothing staged. Raises `InvalidInput` for inputs it needs and nobody gave."""
+    """A run of `agent` below `parent`, nothing staged. Raises `InvalidInput` for inputs it needs and nobody gave.
+
+    One that is `heard` has the turn, and with it what the turn's client performs (C37).
+    """
     journal = parent.journal
+    agent = agent.with_client_tools(step.claimed.options.tools) if heard else agent
     given = {name: value for name, value in step.claimed.inputs.items() if name in agent.config.inputs}
     inputs = check_inputs(agent.config.inputs, given)
     child = Execution(
