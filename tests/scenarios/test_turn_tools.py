@@ -48,7 +48,7 @@ def test_they_hold_for_their_turn_over_pauses_in_any_process(agentflow: Kit) -> 
 
 
 def test_those_of_an_answer_hold_from_its_step_on(agentflow: Kit) -> None:
-    """C8, G1: none keeps the former ones, others take their place."""
+    """C8: none keeps the former ones, others take their place."""
     agentflow.agent(replies=[reply(ASK), reply(ASK), DONE])
     agentflow.deliver(say("Hi.", MAP))
     agentflow.deliver({"type": "client.append", "messages": [{"role": "user", "content": "one"}]})
