@@ -17,7 +17,7 @@ from agentflow.errors import AgentflowError, AgentNotFound, InvalidConfig, Store
 from agentflow.live.event_feed import Feeds
 from agentflow.live.history_cache import HistoryCache
 from agentflow.live.interrupt import StopReason
-from agentflow.live.owner import LEASE, RENEW_SECS, Owner, is_alive
+from agentflow.live.owner import LEASE, RENEW, Owner, is_alive
 from agentflow.reading.status import is_running, open_pause
 from agentflow.result import Receipt, TurnResult
 from agentflow.store.protocol import Store
@@ -297,8 +297,7 @@ class RunningTurns:
 
     async def _beat(self) -> None:
         """While turns run or wait: renew leases (T27), hear of stops asked for elsewhere (T23), serve queues (C21)."""
-        loop = asyncio.get_running_loop()
-        renewed = loop.time()
+        renewed = clock.instant()
         while self._turns or self._waiting:
             await asyncio.sleep(POLL_SECS)
             keys = [running.session_key for running in self._turns.values()]
@@ -309,9 +308,9 @@ class RunningTurns:
                 for running in self._turns.values():
                     if (running.session_key, running.runner.turn_id) in asked:
                         running.runner.interrupt.request("stop")
-                if loop.time() - renewed >= RENEW_SECS:
-                    await self._store.renew(keys, self._owner.text, clock.instant() + LEASE)
-                    renewed = loop.time()
+                if not 0 <= (at := clock.instant()) - renewed < RENEW:  # also when the clock was put back
+                    await self._store.renew(keys, self._owner.text, at + LEASE)
+                    renewed = at
             except StoreError as error:
                 _log.warning("the database is away, leases and queues wait for it: %s", error)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from agentflow.clock import SECOND, Instant, instant, uuid7
 
 LEASE: Instant = 30 * SECOND
-RENEW_SECS = 10.0
+RENEW: Instant = 10 * SECOND
 
 _lost: dict[str, set[str]] = {}  # the runtimes of this process by token -> turns whose end they could not write
 

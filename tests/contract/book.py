@@ -1,26 +1,32 @@
-"""A store under test, and sessions written by hand: a claim by a plain job, then the store's own append and end."""
+"""A store under test, and sessions written by hand: the store's own claim, append and end.
+
+`begin` opens a turn by a plain job, without the messages and events of a claim, where only what follows it counts.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from agentflow import events
-from agentflow.clock import uuid7
+from agentflow.clock import SECOND, uuid7
+from agentflow.conversation.inbox import parse_input
 from agentflow.conversation.tree import Place
+from agentflow.errors import InvalidInput
 from agentflow.events import LogEntry
-from agentflow.message import Message, TurnState
+from agentflow.message import ExecutionStatus, Message, ToolCall, TurnState
 from agentflow.store import rows
-from agentflow.store.records import Appended
-from agentflow.store.requests import Append, End
+from agentflow.store.records import Appended, Claimed
+from agentflow.store.requests import Append, Claim, End, Owning
 from agentflow.store.rows import Row, message_row
 from agentflow.store.sql.database import open_database
 from agentflow.store.sql.tables import Base
 from agentflow.store.sql.transaction import Tx
 from agentflow.store.sql.writer import Writer
 from agentflow.store.sql_store import SqlStore
+from agentflow.text import compact_json, digest
 
 T = TypeVar("T")
 TABLES = [table.name for table in Base.metadata.sorted_tables if table.name != "session"]
@@ -36,6 +42,30 @@ class Turn:
     number: int
     id: str
     head: Place | None
+    step: int = 0
+    execution: int = 0
+
+
+def turn_of(claimed: Claimed) -> Turn:
+    """What the writer of a claimed turn knows."""
+    head = claimed.head
+    return Turn(
+        claimed.key, claimed.epoch, claimed.turn, claimed.turn_id, head, claimed.step, claimed.execution
+    )  # fmt: skip
+
+
+def owning_of(owner: str, at: int, *, alive: bool) -> Owning:
+    """Who claims, with an agent of no declared inputs; it takes `max_iterations` as its only limit."""
+
+    def config(limits: Mapping[str, Any]) -> tuple[str, str]:
+        if limits.keys() - {"max_iterations"}:
+            raise InvalidInput("limits: there is only max_iterations.")
+        text = compact_json(dict(limits))
+        return digest(text), text
+
+    return Owning(
+        "helper", config, None, owner, at + 30 * SECOND, at, lambda *_: alive, uuid7, lambda given: dict(given)
+    )  # fmt: skip
 
 
 class Book:
@@ -62,6 +92,32 @@ class Book:
         """Open the session's next turn with its step and execution, all with the turn's number."""
         name = session_id or self.session_id
         return await self.writer.run(lambda tx: _begin(tx, name, agent, at), name)
+
+    async def claim(
+        self, given: dict[str, Any], *, owner: str = "me", at: int = NOW, alive: bool = False, agent: str = "helper"
+    ) -> Any:
+        """The store's own claim of an input, by an owner of whom others say that it is `alive` or not."""
+        request = parse_input(given)
+        owning = replace(owning_of(owner, at, alive=alive), agent=agent)
+        asked = Claim(self.session_id, request, request.turn_id or uuid7(), request.turn_id is not None, owning)
+        return await self.store.claim(asked)
+
+    async def pause(self, turn: Turn, call_id: str) -> None:
+        """End the step with a question."""
+        asks = assistant(None, ToolCall(call_id, "ask_user", "{}"))
+        await self.say(turn, asks)
+        place = turn.head or Place(1, 0)
+        asked = compact_json([{"header": "Size", "question": "Which size?", "options": [], "multi_select": False}])
+        written: list[Row] = [
+            rows.InsertToolCall(turn.execution, call_id, turn.number, asks.id, "ask_user", "planned", None),
+            rows.InsertQuestion(turn.execution, call_id, turn.number, "pending", asked, NOW, None, *place),
+            rows.EndTurn(
+                TurnState.PAUSED_ASK_USER, None, None, None, 1, 2, None, None, "0.5", turn.number, TurnState.RUNNING
+            ),
+            rows.EndStep(TurnState.PAUSED_ASK_USER, NOW, 7, None, None, turn.step),
+            rows.MoveExecution(ExecutionStatus.PENDING_USER_INPUT, None, turn.execution),
+        ]
+        await self.end(turn, written, state=TurnState.PAUSED_ASK_USER)
 
     async def append(self, turn: Turn, written: Sequence[Row], log: Sequence[LogEntry] = (), at: int = NOW) -> Appended:
         return await self.store.append(self.write(turn, written, log, at))
