@@ -91,6 +91,15 @@ class SessionNotFound(NotFound):
     code = "session_not_found"
 
 
+def no_session(session_id: str) -> SessionNotFound:
+    """The error for a session that is not in this database."""
+    return SessionNotFound(
+        f"There is no session {session_id!r} in this database: a session begins with its first input, and its id is "
+        "case-sensitive.",
+        detail={"session_id": session_id},
+    )
+
+
 class MessageNotFound(NotFound):
     code = "message_not_found"
 

@@ -30,7 +30,7 @@ from agentflow.errors import (
     InvalidInput,
     NoPendingQuestion,
     ResultTimeout,
-    SessionNotFound,
+    no_session,
 )
 from agentflow.events import Event
 from agentflow.live.event_feed import Feeds
@@ -346,7 +346,7 @@ class Runtime:
     async def delete(self, session_id: str) -> None:
         """Erase a session and every row of it (R12). Raises `SessionNotFound`, `TurnAlreadyActive`."""
         if not await self._store.delete(arguments.session_id(session_id), is_alive):
-            raise SessionNotFound(f"There is no session {session_id!r}.", detail={"session_id": session_id})
+            raise no_session(session_id)
         self._turns.cache.forget(session_id)
 
     # -- inside ----------------------------------------------------------------------------------------------------

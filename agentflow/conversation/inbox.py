@@ -120,7 +120,7 @@ class Input:
 
     def as_dict(self) -> dict[str, Any]:
         """The wire shape; fields that say nothing are left out. `parse_input` reads it back to an equal input."""
-        return {"type": self.type} | _said(self)
+        return {"type": self.type} | _said(self, _wire)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +191,7 @@ KINDS: dict[str, type[Input]] = {
 def parse_input(raw: Mapping[str, Any] | Input) -> Input:
     """The input, typed, with texts sanitised. Raises `InvalidInput` naming the field (C7, C8, C23)."""
     if isinstance(raw, Input):
-        raw = raw.as_dict()
+        raw = {"type": raw.type} | _said(raw, _unread)
     if not isinstance(raw, Mapping):
         wire.refuse("input", f"must be an object, not {wire.kind_of(raw)}.")
     kind = _kind(raw.get("type"))
@@ -232,9 +232,9 @@ def _kind(name: Any) -> type[Input]:
     return KINDS[name]
 
 
-def _said(given: Input) -> dict[str, Any]:
+def _said(given: Input, shape: Callable[[Any], Any]) -> dict[str, Any]:
     """The fields that differ from their default."""
-    return {part.name: _wire(value) for part in fields(given) if (value := getattr(given, part.name)) != _default(part)}
+    return {part.name: shape(value) for part in fields(given) if (value := getattr(given, part.name)) != _default(part)}
 
 
 def _last(values: Iterable[T | None]) -> T | None:
@@ -252,6 +252,13 @@ def _wire(value: Any) -> Any:
         return {name: item for name, item in value.as_dict().items() if (name, item) != ("id", "")}
     if isinstance(value, tuple):
         return [_wire(item) for item in value]
+    return value.as_dict() if isinstance(value, Client | ClientTool) else value
+
+
+def _unread(value: Any) -> Any:
+    """As the readers of fields take it: they read messages themselves."""
+    if isinstance(value, tuple):
+        return [_unread(item) for item in value]
     return value.as_dict() if isinstance(value, Client | ClientTool) else value
 
 

@@ -155,7 +155,7 @@ def message_of(value: Any, level: int = 2, *, may_be_blank: bool = False) -> Mes
     message that says nothing is refused, unless it `may_be_blank`.
     """
     if isinstance(value, Message):
-        value = value.as_dict()
+        value = _wire_shape(value)
     if not isinstance(value, dict | Mapping):
         refuse("", f"must be an object, not {kind_of(value)}.")
     if not _MESSAGE_FIELDS.issuperset(value):
@@ -190,6 +190,13 @@ def refuse_engine_fields(message: Message, where: str) -> None:
     for name in ENGINE_FIELDS:
         if getattr(message, name):
             refuse(f"{where}.{name}", "only agentflow marks messages so; leave it out of a new message.")
+
+
+def _wire_shape(message: Message) -> dict[str, Any]:
+    calls = message.tool_calls
+    if not isinstance(calls, list | tuple) or not all(isinstance(call, ToolCall) for call in calls):
+        refuse("tool_calls", "must be a tuple of ToolCall.")
+    return message.as_dict()
 
 
 def is_blank(content: Content) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentflow.conversation import arguments
-from agentflow.errors import SessionNotFound, TurnNotFound
+from agentflow.errors import TurnNotFound, no_session
 from agentflow.store.protocol import Store
 from agentflow.store.records import SessionRecord, StepRecord, TurnRef
 
@@ -12,7 +12,7 @@ async def session_of(store: Store, session_id: str) -> SessionRecord:
     """The session's row. Raises `SessionNotFound`, `InvalidInput`."""
     found = await store.session(arguments.session_id(session_id))
     if found is None:
-        raise SessionNotFound(f"There is no session {session_id!r}.", detail={"session_id": session_id})
+        raise no_session(session_id)
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentflow import events
-from agentflow.errors import MessageNotFound, SessionNotFound
+from agentflow.errors import MessageNotFound, no_session
 from agentflow.store import rows
 from agentflow.store.jobs.claim import wake
 from agentflow.store.reads.known_nodes import KnownRows
@@ -25,7 +25,7 @@ def move_head(tx: Tx, request: MoveHead) -> Moved:
     """
     session = SessionRow.locked(tx, request.session_id)
     if session is None:
-        raise SessionNotFound(f"There is no session {request.session_id!r}.", detail={"session_id": request.session_id})
+        raise no_session(request.session_id)
     if request.turn_id is not None and (ref := resolve(tx, session.key, request.turn_id)) is not None:
         after_seq = session.seq if ref.after_seq is None else ref.after_seq
         return Moved(head_id(tx, session) or "", False, after_seq, replayed=True, turn_id=ref.id)

@@ -8,7 +8,7 @@ all that closes a call: who comes second sees it.
 from __future__ import annotations
 
 from agentflow.conversation.inbox import ClientAppend
-from agentflow.errors import CallNotFound, InvalidInput, SessionNotFound
+from agentflow.errors import CallNotFound, InvalidInput, no_session
 from agentflow.message import Message, ToolCallStatus
 from agentflow.store.records import Claimed, Settled
 from agentflow.store.requests import Settle
@@ -34,7 +34,7 @@ def settle(tx: Tx, request: Settle) -> Settled:
     """
     session = SessionRow.locked(tx, request.session_id)
     if session is None:
-        raise SessionNotFound(f"There is no session {request.session_id!r}.", detail={"session_id": request.session_id})
+        raise no_session(request.session_id)
     detail = {"session_id": request.session_id, "call_id": request.call_id}
     call = call_of(tx, session.key, request.call_id)
     if call is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agentflow.conversation.repair import ABORTED_BY_USER
-from agentflow.errors import SessionNotFound
+from agentflow.errors import no_session
 from agentflow.message import TurnState
 from agentflow.store.jobs.claim import wake
 from agentflow.store.reads.questions import pending_questions
@@ -27,7 +27,7 @@ def stop(tx: Tx, request: Stop) -> Stopped:
     """
     session = SessionRow.locked(tx, request.session_id)
     if session is None:
-        raise SessionNotFound(f"There is no session {request.session_id!r}.", detail={"session_id": request.session_id})
+        raise no_session(request.session_id)
     request = _named(tx, session, request)
     drained = _take_out(tx, session, request)
     if request.turn_id in drained:

@@ -306,3 +306,39 @@ def test_a_blank_message_that_is_recorded_already_changes_nothing() -> None:
     refuse_blank(given, {"another"})
     with pytest.raises(InvalidInput):
         refuse_blank(given, {"m1"})
+
+
+WRONG: Any = [1]  # of no field's type
+TYPED = [
+    (ClientMessage(message=WRONG), "message"),
+    (ClientMessage(message=Message("", "user", WRONG)), "message.content[0]"),
+    (ClientMessage(message=Message(WRONG, "user", "hi")), "message.id"),
+    (ClientMessage(message=Message("", WRONG, "hi")), "message.role"),
+    (ClientMessage(message=Message("", "assistant", None, WRONG)), "message.tool_calls"),
+    (ClientMessage(message=Message("", "user", "hi"), queue=WRONG), "queue"),
+    (ClientMessage(message=Message("", "user", "hi"), interrupt=WRONG), "interrupt"),
+    (ClientMessage(message=Message("", "user", "hi"), client=WRONG), "client"),
+    (ClientMessage(message=Message("", "user", "hi"), client=Client(context=5)), "client.context"),  # type: ignore[arg-type]
+    (ClientMessage(message=Message("", "user", "hi"), inputs=WRONG), "inputs"),
+    (ClientMessage(message=Message("", "user", "hi"), agent_id=WRONG), "agent_id"),
+    (ClientMessage(message=Message("", "user", "hi"), turn_id=WRONG), "turn_id"),
+    (ClientAppend(messages=WRONG), "messages[0]"),
+    (ClientMessages(messages=5), "messages"),  # type: ignore[arg-type]
+    (HeadMove(message_id=WRONG), "message_id"),
+    (AskUserAnswer(tool_call_id=WRONG, answers="x"), "tool_call_id"),
+    (AskUserAnswer(tool_call_id="c", answers=WRONG), "answers"),
+]
+
+
+@pytest.mark.parametrize(("given", "field"), TYPED)
+def test_a_typed_input_of_wrong_types_is_refused_as_the_same_object_would_be(given: Input, field: str) -> None:
+    """One parse for both: the field is named, and nothing but `InvalidInput` comes out."""
+    with pytest.raises(InvalidInput) as refused:
+        parse_input(given)
+    assert refused.value.detail["field"] == field
+
+
+def test_a_typed_input_and_its_wire_shape_are_the_same_input() -> None:
+    asked = Message("a-1", "assistant", None, (ToolCall("c-1", "add", "{}"),))
+    typed = ClientAppend(agent_id="a", messages=(asked, Message("r", "tool", "3", (), "c-1", "add")), record_only=True)
+    assert parse_input(typed) == parse_input(json.loads(json.dumps(typed.as_dict()))) == typed
