@@ -99,6 +99,8 @@ class StartingHistory:
         path = await self._path(claimed.head, None)
         begins = (index for index, entry in enumerate(path) if entry.turn == claimed.turn)
         first = next(index for index in begins if index or not path[0].message.summary)
+        while path[first].message.role == "tool":  # it completed an exchange that an earlier turn had begun (C16)
+            first -= 1
         if path[first].message.role == "assistant":  # a turn that brought no message of its own
             first = _asked_from(path[:first])
         history = History(self._agent.model.name)

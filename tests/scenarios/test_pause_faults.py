@@ -103,3 +103,16 @@ def test_a_bad_question_is_an_error_result_and_pauses_nothing(
     assert agentflow.send("Hi.").answer == "Then not."
     assert complaint in results(agentflow.requests[1])[0]
     assert agentflow.events("ask_user") == []
+
+
+@pytest.mark.parametrize("lean", [True, False], ids=["lean", "full"])
+def test_a_turn_that_completed_an_exchange_can_ask_and_go_on_in_another_process(agentflow: Kit, lean: bool) -> None:
+    """C16, T20: the results it wrote for an earlier turn's calls belong to those calls, also when it is resumed."""
+    asks = {"tool_calls": [call("ask_user", questions=QUESTIONS), call("ask_user", questions=QUESTIONS)]}
+    agentflow.agent(replies=[asks, asks, {"text": "ok"}], settings={"lean_history": lean})
+    agentflow.send("hi")
+    asking = next(message for message in agentflow.path() if message["role"] == "assistant")
+    assert agentflow.view([asking]).state == "paused_ask_user"
+    agentflow.restart()
+    result = agentflow.answer("here")
+    assert (result.state, result.answer, result.error) == ("done", "ok", None)

@@ -28,7 +28,13 @@ class Operation:
         return f"#{self.number} {self.kind} session {self.session} slot {self.slot}"
 
 
-_BUSY = {"turn_already_active", "question_already_answered", "no_pending_question", "question_expired"}
+_BUSY = {
+    "turn_already_active",
+    "call_already_answered",
+    "question_already_answered",
+    "no_pending_question",
+    "question_expired",
+}
 _NAMED = {"invalid_input", "message_not_found", "session_not_found", "turn_not_found", "call_not_found"}
 _AWAY = {"store_error", "stale_owner"}  # only where the process was disturbed
 
