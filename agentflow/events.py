@@ -176,8 +176,8 @@ def error(failure: dict[str, Any]) -> LogEntry:
     return LogEntry(ERROR, failure)
 
 
-def turn_completed(state: str, usage: Usage, failure: dict[str, Any] | None) -> LogEntry:
-    """`{state, usage, cost, error?}`, read back from the turn's row."""
+def turn_completed(state: str, usage: Usage, failure: dict[str, Any] | None, data: Any = None) -> LogEntry:
+    """`{state, usage, cost, error?, data?}`, read back from the turn's row."""
     full: dict[str, Any] = {
         "state": state,
         "usage": usage.as_dict(),
@@ -185,6 +185,8 @@ def turn_completed(state: str, usage: Usage, failure: dict[str, Any] | None) -> 
     }
     if failure is not None:
         full["error"] = failure
+    if data is not None:
+        full["data"] = data
     return LogEntry(TURN_COMPLETED, full)
 
 
@@ -196,8 +198,9 @@ def done(
     *,
     limit: str | None = None,
     failure: dict[str, Any] | None = None,
+    data: Any = None,
 ) -> LogEntry:
-    """`{turn_id, answer, aborted, pending, limit?, error?}`, exactly one a step; `ref` is the step's number (T41).
+    """`{turn_id, answer, aborted, pending, limit?, error?, data?}`, one a step; `ref` is the step's number (T41).
 
     A pause is stored too: a stop may end its step and turn later (T25).
     """
@@ -211,6 +214,8 @@ def done(
         full["limit"] = limit
     if failure is not None:
         full["error"] = failure
+    if data is not None:
+        full["data"] = data
     return LogEntry(DONE, full, str(step), {"pending": True} if full["pending"] else None)
 
 

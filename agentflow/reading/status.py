@@ -106,6 +106,7 @@ def result_of(session_id: str, step: StepRecord, state: str) -> TurnResult:
         error=error,
         message_id=step.answer_id,
         truncated=step.is_cut and state == TurnState.DONE,
+        data=step.data,
         pending_kind=None if waits is None else waits.kind,
         calls=() if waits is None else waits.call_dicts(),
     )

@@ -60,6 +60,7 @@ def turn_trace(rows: TurnRows, at: Instant, *, alive: bool) -> dict[str, Any]:
         "tokens": _tokens(turn),
         "cost": turn["cost"],
         "limit": turn["limit_name"],
+        "data": None if turn["data"] is None else json.loads(turn["data"]),
         "error": error,
         "plan": turn["plan"],
         "todos": [] if newest is None else json.loads(newest["items"]),

@@ -321,6 +321,7 @@ class StepRecord:
     done_seq: int | None = None
     pause: PendingPause | None = None
     is_cut: bool = False
+    data: Any = None
 
 
 @dataclass(frozen=True, slots=True)

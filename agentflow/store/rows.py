@@ -191,6 +191,13 @@ class ResumeTurn(NamedTuple):
     number: int
 
 
+class KeepData(NamedTuple):
+    """What a worker ended the turn with (C33)."""
+
+    data: str
+    number: int
+
+
 class PlanTurn(NamedTuple):
     """What the turn's planner wrote (T33)."""
 
@@ -314,9 +321,9 @@ class MoveQuestion(NamedTuple):
 Row = (
     InsertTurn | InsertStep | InsertExecution | InsertBranch | InsertMessage | InsertLlmCall | InsertToolCall
     | InsertQuestion | InsertTodoList | InsertStateVersion | InsertAlias | InsertQueueEntry | InsertBlob
-    | InsertHookRun | MoveTurn | EndTurn | ResumeTurn | PlanTurn | EndStep | MoveExecution | EndLlmCall | MoveLlmCall
-    | ChangeModel | CheckpointLlmCall | StartToolCall | EndToolCall | VoidToolCall | KeepReply | MovePause
-    | MoveQuestion
+    | InsertHookRun | MoveTurn | EndTurn | ResumeTurn | KeepData | PlanTurn | EndStep | MoveExecution | EndLlmCall
+    | MoveLlmCall | ChangeModel | CheckpointLlmCall | StartToolCall | EndToolCall | VoidToolCall | KeepReply
+    | MovePause | MoveQuestion
 )  # fmt: skip
 
 INSERTS: dict[type[Any], str] = {
@@ -342,6 +349,7 @@ UPDATES: dict[type[Any], tuple[str, tuple[str, ...]]] = {
     MoveTurn: ("turn", ("number", "from_state")),
     EndTurn: ("turn", ("number", "from_state")),
     ResumeTurn: ("turn", ("number",)),
+    KeepData: ("turn", ("number",)),
     PlanTurn: ("turn", ("number",)),
     EndStep: ("step", ("number",)),
     MoveExecution: ("execution", ("number",)),
@@ -386,14 +394,6 @@ def message_of(row: Sequence[Any]) -> Message:
     """The message of `id, role, content, parts, calls, call_id, name, provider, hidden, written_as` as selected."""
     id_, role, content, parts, calls, call_id, name, provider, hidden, written_as = row
     body: Content = json.loads(parts) if parts is not None else content
-    return Message(
-        id_,
-        role,
-        body,
-        tuple(ToolCall(*call) for call in json.loads(calls)) if calls is not None else (),
-        call_id,
-        name,
-        json.loads(provider) if provider is not None else None,
-        bool(hidden),
-        written_as == "summary",
-    )
+    asked = tuple(ToolCall(*call) for call in json.loads(calls)) if calls is not None else ()
+    own = json.loads(provider) if provider is not None else None
+    return Message(id_, role, body, asked, call_id, name, own, bool(hidden), written_as == "summary")

@@ -15,10 +15,10 @@ class LiveText:
     def delta(self, data: dict[str, Any]) -> str:
         """What to print for one delta; each model call starts on a line of its own.
 
-        Reasoning is not shown, and neither is what a sub-agent tells its parent alone.
+        Reasoning is not shown, and neither is what a sub-agent tells its parent alone, nor a summary.
         """
         text: str | None = data.get("text")
-        if not text or ("execution" in data and not data.get("heard")):
+        if not text or "purpose" in data or ("execution" in data and not data.get("heard")):
             return ""
         line_break = ""
         if data["call_id"] != self._call_id:

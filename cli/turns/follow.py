@@ -129,9 +129,16 @@ async def _follow(runtime: Runtime, receipt: Receipt, view: Answer) -> TurnResul
     try:
         async for event in runtime.events(receipt.session_id, receipt.after_seq, receipt.turn_id):
             view.event(event)
+            if event.type == "worker.retrying":
+                note(_retrying(event.data))
         return await ended
     finally:
         ended.cancel()
+
+
+def _retrying(said: dict[str, Any]) -> str:
+    """An attempt to ask the agent's worker that failed."""
+    return f"the worker: attempt {said['attempt']} failed ({said['error']}), next in {said['next_secs']:g} s"
 
 
 def _tell(result: TurnResult, hints: Hints) -> None:

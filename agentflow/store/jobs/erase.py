@@ -16,8 +16,8 @@ _COPIES = (  # they keep the turn of their originals (C10)
     "WHERE session_key = ? AND turn = ?)"
 )
 _BLANKED = (
-    "UPDATE turn SET request = NULL, tools_hash = NULL, plan = NULL, input = NULL, output = NULL, cache_read = NULL, "
-    "cache_write = NULL, cost = NULL WHERE session_key = ? AND number = ?",
+    "UPDATE turn SET request = NULL, tools_hash = NULL, plan = NULL, data = NULL, input = NULL, output = NULL, "
+    "cache_read = NULL, cache_write = NULL, cost = NULL WHERE session_key = ? AND number = ?",
     "UPDATE step SET user_message_id = NULL, answer_id = NULL, answer_chars = NULL, first_token_ms = NULL "
     "WHERE session_key = ? AND turn = ?",
     "UPDATE hook_run SET error = NULL WHERE session_key = ? AND turn = ?",

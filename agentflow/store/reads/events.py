@@ -71,7 +71,8 @@ JOIN step ON step.session_key = e.session_key AND step.number = CAST(e.ref AS IN
 WHERE {_IN_PAGE} AND e.type = '{events.DONE}'
 """
 _TURNS = f"""
-SELECT DISTINCT t.number, t.state, t.input, t.output, t.cache_read, t.cache_write, t.cost, t.limit_name, t.error
+SELECT DISTINCT t.number, t.state, t.input, t.output, t.cache_read, t.cache_write, t.cost, t.limit_name, t.error,
+       t.data
 FROM event e JOIN turn t ON t.session_key = e.session_key AND t.number = e.turn
 WHERE {_IN_PAGE} AND e.type IN ('{events.TURN_COMPLETED}', '{events.ERROR}', '{events.DONE}')
 """
@@ -112,6 +113,7 @@ class _Turn(NamedTuple):
     usage: Usage
     limit: str | None
     error: dict[str, Any] | None
+    data: Any
 
 
 @dataclass(slots=True)
@@ -175,8 +177,8 @@ def _texts(tx: Tx, types: set[str], page: tuple[int, int, int]) -> _Texts:
         texts.steps = {seq: _Step(state, answer_of(*answer)[0]) for seq, state, *answer in tx.all(_STEPS, *page)}
     if types & {events.TURN_COMPLETED, events.ERROR, events.DONE}:
         texts.turns = {
-            number: _Turn(state, usage_of(tokens, cost), limit, loaded(error))
-            for number, state, *tokens, cost, limit, error in tx.all(_TURNS, *page)
+            number: _Turn(state, usage_of(tokens, cost), limit, loaded(error), loaded(data))
+            for number, state, *tokens, cost, limit, error, data in tx.all(_TURNS, *page)
         }
     return texts
 
@@ -258,7 +260,7 @@ def _error(logged: _Logged, texts: _Texts) -> dict[str, Any]:
 
 def _turn_completed(logged: _Logged, texts: _Texts) -> dict[str, Any]:
     turn = texts.turns[logged.turn]
-    return events.turn_completed(turn.state, turn.usage, turn.error).full
+    return events.turn_completed(turn.state, turn.usage, turn.error, turn.data).full
 
 
 def _done(logged: _Logged, texts: _Texts) -> dict[str, Any]:
@@ -268,7 +270,9 @@ def _done(logged: _Logged, texts: _Texts) -> dict[str, Any]:
     if logged.data is not None:
         answer = step.answer if step.state not in ENDED else None
         return events.done(turn_id, answer, TurnState.PAUSED_ASK_USER, number).full
-    return events.done(turn_id, step.answer, step.state, number, limit=turn.limit, failure=turn.error).full
+    return events.done(
+        turn_id, step.answer, step.state, number, limit=turn.limit, failure=turn.error, data=turn.data
+    ).full
 
 
 _REBUILD: dict[str, Callable[[_Logged, _Texts], dict[str, Any]]] = {

@@ -42,7 +42,7 @@ _FIRST = (2**63 - 1, 2**63 - 1)
 _STEP = f"""
 SELECT step.number, turn.number, turn.id, turn.state, step.state, step.opened_at, step.completed_at,
        step.first_token_ms, step.user_message_id, {ANSWER}, turn.input, turn.output,
-       turn.cache_read, turn.cache_write, turn.cost, turn.limit_name, turn.error, turn.after_seq
+       turn.cache_read, turn.cache_write, turn.cost, turn.limit_name, turn.error, turn.data, turn.after_seq
 FROM step JOIN turn ON turn.session_key = step.session_key AND turn.number = step.turn
 {ANSWER_MESSAGE}
 WHERE step.session_key = ?
@@ -146,7 +146,8 @@ def _session(tx: Tx, row: Any) -> SessionRecord:
 
 
 def _step(row: Any, pause: PendingPause | None = None, done_seq: int | None = None) -> StepRecord:
-    *answered, input_, output, cache_read, cache_write, cost, limit, error, _ = row[9:]
+    *answered, input_, output, cache_read, cache_write, cost, limit, error, data, _ = row[9:]
     answer, answer_id = answer_of(*answered)
     usage = usage_of((input_, output, cache_read, cache_write), cost)
-    return StepRecord(*(*row[:9], answer, usage, limit, loaded(error), answer_id, done_seq, pause))
+    found = StepRecord(*(*row[:9], answer, usage, limit, loaded(error), answer_id, done_seq, pause))
+    return found if data is None else replace(found, data=loaded(data))

@@ -12,8 +12,8 @@ from agentflow.store.sql.transaction import Tx
 
 # table -> its columns, as they are selected
 _COLUMNS = {
-    "turn": "number, id, state, config_hash, created_at, ended_at, plan, limit_name, error, input, output, cache_read, "
-    "cache_write, cost, after_seq",
+    "turn": "number, id, state, config_hash, created_at, ended_at, plan, limit_name, error, data, input, output, "
+    "cache_read, cache_write, cost, after_seq",
     "step": "number, state, opened_at, completed_at, first_token_ms, user_message_id, answer_id",
     "execution": "number, agent, config_hash, status, started_at, duration_ms, parent, parent_call_id",
     "llm_call": "id, execution, step, iteration, purpose, model, status, requested_at, duration_ms, first_token_ms, "

@@ -90,7 +90,8 @@ class Session(Base, table=True):
 class Turn(Base, table=True):
     """One piece of work; `state` moves only by the machine's table (T2). Usage sums include every call of it (X6).
 
-    `request` is what its requests said beside their messages, the client tools by `tools_hash` (C8, C37).
+    `request` is what its requests said beside their messages, the client tools by `tools_hash` (C8, C37); `data` is
+    what a worker ended it with (C33).
     """
 
     __tablename__ = "turn"
@@ -109,6 +110,7 @@ class Turn(Base, table=True):
     after_seq: int = 0
     error: str | None = _text()
     limit_name: str | None = _text()
+    data: str | None = _text()
     input: int | None = None
     output: int | None = None
     cache_read: int | None = None

@@ -14,6 +14,7 @@ from typing import Any
 from agentflow.conversation.history import Exchange
 from agentflow.conversation.repair import ASK_USER
 from agentflow.errors import ModelError
+from agentflow.live.event_feed import Feed
 from agentflow.message import Message, ToolCall
 from agentflow.models.assembly import Reply
 from agentflow.models.protocol import ModelRequest
@@ -222,12 +223,18 @@ class Loop:
             call_id, "main", messages, use.tools, built.chars, self._journal.session_id, self._step.claimed.turn
         )
         model_calls.go_out(execution, stream)
+        feed = self._journal.feed if use.streamed else Feed(self._journal.session_id)
         with self._step.interrupt.window():
             return await stream_reply(
-                use.model, request, stream, self._journal.feed, self._journal.turn_id,
-                lambda text: self._journal.commit_aside(rows.CheckpointLlmCall(text, call_id)),
+                use.model, request, stream, feed, self._journal.turn_id,
+                lambda text: self._keep(stream, text),
                 timeout_secs=settings.llm_timeout_secs, retries=settings.llm_retries,
             )  # fmt: skip
+
+    async def _keep(self, stream: OpenStream, text: str) -> None:
+        """Keep what of a stream outlives a crash: what somebody has seen (T30)."""
+        if stream.streamed:
+            await self._journal.commit_aside(rows.CheckpointLlmCall(text, stream.call_id))
 
     async def _failed(self, call_id: str, error: ModelError) -> Decision | Ended:
         """A call that gave no reply: the turn fails with what was shown, unless something else is decided."""

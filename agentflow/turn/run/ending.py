@@ -183,10 +183,14 @@ def stage(execution: Execution, ending: Ending, move: tuple[TurnState, TurnState
             journal.turn, from_state,
         ),
     )  # fmt: skip
+    if ending.data is not None:
+        execution.staging.add(rows.KeepData(compact_json(ending.data), journal.turn))
     if error is not None:
         execution.staging.tell(events.error(error))
     execution.staging.tell(
         events.plain(events.STEP_COMPLETED, {"order": journal.step, "state": to_state}),
-        events.plain(events.TURN_PAUSED, {}) if paused else events.turn_completed(to_state, usage, error),
-        events.done(journal.turn_id, ending.answer, to_state, journal.step, limit=ending.limit, failure=error),
+        events.plain(events.TURN_PAUSED, {}) if paused else events.turn_completed(to_state, usage, error, ending.data),
+        events.done(
+            journal.turn_id, ending.answer, to_state, journal.step, limit=ending.limit, failure=error, data=ending.data
+        ),
     )

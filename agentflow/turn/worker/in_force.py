@@ -52,10 +52,11 @@ class InForce:
         """
         known = self._execution.agent.config.public()
         differs = {name: value for name, value in given.items() if not _is_known(name, value, known)}
-        texts = [name for name in TEXTS if name in differs]
+        texts = [name for name in TEXTS if name in given and (name in differs or TEMPLATE in given)]
         if differs.pop(TEMPLATE, None) is True and not texts:
             wire.refuse("agent.template", "says how a text is read, and there is none.")
         if texts:
+            differs |= {name: given[name] for name in texts}
             differs[TEMPLATE] = texts if given.get(TEMPLATE) else []
         if differs:
             self._check(differs)

@@ -25,7 +25,7 @@ _COLUMNS: dict[str, tuple[sa.Column[Any], ...]] = {
     "message": (sa.Column("written_as", sa.Text()),),
     "question": (sa.Column("kind", sa.Text(), nullable=False, server_default="questions"),),
     "tool_call": (sa.Column("handler", sa.Text()),),
-    "turn": (sa.Column("tools_hash", sa.Text()),),
+    "turn": (sa.Column("tools_hash", sa.Text()), sa.Column("data", sa.Text())),
 }
 
 
