@@ -312,10 +312,11 @@ class Runtime:
         name = None if agent is None else self._agents.name_of(arguments.text(agent, "agent"))
         return await self._reader.sessions(asked_by(cursor, name, limit))
 
-    async def trace(self, session_id: str, turn: int | None = None) -> dict[str, Any]:
+    async def trace(self, session_id: str, turn: int | str | None = None) -> dict[str, Any]:
         """What a turn did, in order: `{turn, turn_id, state, tokens, cost, plan, todos, steps: [{nodes}]}` (R6).
 
-        `turn` is its number in the session; the newest for null. Raises `SessionNotFound`, `TurnNotFound`.
+        `turn` is its number in the session or an id of it, the newest for null. Raises `SessionNotFound`,
+        `TurnNotFound`.
         """
         return await self._reader.trace(session_id, turn)
 

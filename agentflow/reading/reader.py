@@ -103,16 +103,27 @@ class SessionReader:
         told = await self._store.todos(record.key)
         return [] if told is None else list(told.items)
 
-    async def trace(self, session_id: str, turn: int | None) -> dict[str, Any]:
-        """A turn as `records.trace` shows it. Raises `SessionNotFound`, `TurnNotFound`."""
+    async def trace(self, session_id: str, turn: int | str | None) -> dict[str, Any]:
+        """A turn, by number or any of its names, as `turn_trace` shows it. Raises `SessionNotFound`, `TurnNotFound`."""
         record = await self.record(session_id)
-        turn = None if turn is None else arguments.whole_number(turn, "turn", least=1)
-        rows = await self._store.trace(record.key, turn)
+        number = await self._number(record, turn) if isinstance(turn, str) else turn
+        if number is not None:
+            arguments.whole_number(number, "turn", least=1)
+        rows = await self._store.trace(record.key, number)
         if rows is None:
             which = "no turn yet" if turn is None else f"no turn {turn}; its turns are 1 to {record.turns}"
             raise TurnNotFound(f"Session {session_id!r} has {which}.", detail={"session_id": session_id, "turn": turn})
         alive = rows.turn["id"] != record.running_turn or is_running(record)
         return {"session_id": session_id, **turn_trace(rows, clock.instant(), alive=alive)}
+
+    async def _number(self, record: SessionRecord, name: str) -> int:
+        ref = await turn_of(self._store, record, name)
+        if ref.number is None:
+            raise TurnNotFound(
+                f"Turn {name!r} of session {record.id!r} waits in the queue and has done nothing yet.",
+                detail={"session_id": record.id, "turn_id": name},
+            )
+        return ref.number
 
     async def tree(self, session_id: str) -> dict[str, Any]:
         tree = await self._store.tree((await self.record(session_id)).key)

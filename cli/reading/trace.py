@@ -13,16 +13,17 @@ from .waterfall import waterfall
 
 @click.command("trace", short_help="Show what a turn did, in order.")
 @click.argument("session")
-@click.option("--turn", metavar="N", type=click.IntRange(min=1), help="Number of the turn.  [default: the newest]")
+@click.option("--turn", metavar="N", help="Number of the turn, or its id.  [default: the newest]")
 @click.option("--json", "as_json", is_flag=True, help="Print the trace as one JSON object.")
 @engine_options
 @click.pass_obj
-def command(output: Output, session: str, turn: int | None, as_json: bool, project: Path, db: str | None) -> None:
+def command(output: Output, session: str, turn: str | None, as_json: bool, project: Path, db: str | None) -> None:
     """Show a turn of SESSION as an indented list with times.
 
     It has model calls with tokens and cost, tools, hooks, sub-agents, questions, compactions, plan and todos.
     """
-    found = reading(project, db, lambda runtime: runtime.trace(session, turn))
+    named = int(turn) if turn is not None and turn.isdecimal() else turn
+    found = reading(project, db, lambda runtime: runtime.trace(session, named))
     if as_json:
         output.json(found, indent=2)
     else:

@@ -93,6 +93,25 @@ def test_a_pause_and_a_changed_configuration_are_shown(agentflow: Kit) -> None:
     assert traced["todos"] == TODOS
 
 
+def test_a_turn_is_found_by_any_of_its_names(agentflow: Kit) -> None:
+    """C19: its own id and that of the request that answered it; what waits has no trace yet."""
+    agentflow.agent(replies=[{"tool_calls": [ASKS]}, {"text": "Done."}, {"text": "Two."}])
+    agentflow.send("Hi.", turn_id="t-1")
+    agentflow.submit({**_said("later"), "turn_id": "t-2", "queue": True})
+    with pytest.raises(TurnNotFound, match="waits in the queue"):
+        agentflow.run(agentflow.runtime.trace("s-1", "t-2"))
+    agentflow.send("Pro", turn_id="mine")
+    agentflow.result("t-2")
+    found = [agentflow.run(agentflow.runtime.trace("s-1", name))["turn"] for name in ("t-1", "mine", 1, "t-2", 2)]
+    assert found == [1, 1, 1, 2, 2]
+    with pytest.raises(TurnNotFound, match="has no turn 'nobody'"):
+        agentflow.run(agentflow.runtime.trace("s-1", "nobody"))
+
+
+def _said(text: str) -> dict[str, Any]:
+    return {"type": "client.message", "message": {"role": "user", "content": text}}
+
+
 def test_an_unchanged_configuration_is_not_said_to_have_changed(agentflow: Kit) -> None:
     agentflow.agent(replies=[{"tool_calls": [ASKS]}, {"text": "Done."}])
     agentflow.send("Hi.")

@@ -71,7 +71,7 @@ WRONG: list[tuple[str, Any]] = [
     ("limit", lambda runtime: runtime.sessions(limit=True)),
     ("cursor", lambda runtime: runtime.sessions(cursor=5)),
     ("agent", lambda runtime: runtime.sessions(agent=5)),
-    ("turn", lambda runtime: runtime.trace("s-1", "one")),
+    ("turn", lambda runtime: runtime.trace("s-1", 1.5)),
     ("turn_id", lambda runtime: runtime.stop("s-1", 5)),
     ("session_id", lambda runtime: runtime.stop({})),
     ("message_id", lambda runtime: runtime.checkout("s-1", None)),
