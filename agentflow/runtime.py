@@ -180,9 +180,8 @@ class Runtime:
         if tool_call_id is None:
             pending = (await self._reader.record(session_id)).pending
             if pending is None or pending.awaited.kind != QUESTIONS:
-                raise NoPendingQuestion(
-                    f"Session {session_id!r} waits for no answer.", detail={"session_id": session_id}
-                )
+                waits = "for results of its client's tools, which settle gives" if pending else "for no answer"
+                raise NoPendingQuestion(f"Session {session_id!r} waits {waits}.", detail={"session_id": session_id})
             tool_call_id = pending.awaited.call_id
         said = answers if text is None else text
         given = {"type": "ask_user.answer", "tool_call_id": tool_call_id, "answers": said}

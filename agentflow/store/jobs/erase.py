@@ -20,6 +20,7 @@ _BLANKED = (
     "cache_read = NULL, cache_write = NULL, cost = NULL WHERE session_key = ? AND number = ?",
     "UPDATE step SET user_message_id = NULL, answer_id = NULL, answer_chars = NULL, first_token_ms = NULL "
     "WHERE session_key = ? AND turn = ?",
+    "UPDATE question SET questions = '[]' WHERE kind = 'tools' AND session_key = ? AND turn = ?",
     "UPDATE hook_run SET error = NULL WHERE session_key = ? AND turn = ?",
 )
 _UNUSED = (
