@@ -99,10 +99,19 @@ _Loader.add_implicit_resolver(_MERGE, re.compile("^<<$"), ["<"])
 
 # What the parser says, and what to do about it.
 _HINTS = (
-    ("'\\t' that cannot start", "; indent with blanks, not with tabs"),
-    ("mapping values are not allowed", "; put a text that contains ': ' in quotes"),
+    ("'\\t' that cannot start", "; write blanks, not tabs"),
+    (
+        "mapping values are not allowed",
+        "; put a text that contains ': ' in quotes, and indent keys of one mapping alike",
+    ),
     ("that cannot start any token", "; put a text that starts with it in quotes"),
+    ("undefined alias", "; put a text that starts with * in quotes"),
     ("but got '{'", "; inside { } and [ ] put ${VAR} in quotes"),
+    ("but got '<stream end>'", "; what is opened here is never closed"),
+    ("but got '", "; inside { } and [ ] put a text with one of , ? : { } [ ] in quotes"),
+    ("could not find expected ':'", "; a key has ': ' after it, and a text with a ? inside { } or [ ] goes in quotes"),
+    ("but found '<scalar>'", "; quotes go round the whole text, and a ' inside of '...' is written twice"),
+    ("but found '<block mapping start>'", "; indent keys of one mapping alike"),
     ("but found another document", "; one file holds one document"),
 )
 
@@ -209,7 +218,7 @@ class _Walk:
 
     def _key(self, node: yaml.Node, path: Path) -> str:
         if not isinstance(node, yaml.ScalarNode):
-            self._complain(path, node, "a key must be a text, not a list or a mapping")
+            self._complain(path, node, "a key must be a text, not a list or a mapping; put a template {{ }} in quotes")
         elif node.tag not in _TEXT:
             self._complain((*path, node.value), node, "a key must be a text: put it in quotes")
         return node.value if isinstance(node, yaml.ScalarNode) else "?"

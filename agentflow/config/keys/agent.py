@@ -14,6 +14,7 @@ from agentflow.config.keys.context import ContextKeys
 from agentflow.config.keys.cross_checks import agent_complaints, tool_name
 from agentflow.config.keys.input_types import misfit
 from agentflow.config.keys.references import interface_name
+from agentflow.config.keys.spellings import AGENT, Spelling
 
 AGENT_NAME = r"^[a-z][a-z0-9_-]{0,63}$"
 
@@ -265,6 +266,8 @@ class HookKeys(Keys):
 
 class AgentKeys(Keys):
     """One agent."""
+
+    spellings: ClassVar[Sequence[Spelling]] = AGENT
 
     version: int = Field(default=1, ge=1, le=1, description="Version of the format.")
     name: str = Field(pattern=AGENT_NAME, description="Name of the agent, and of its folder.")

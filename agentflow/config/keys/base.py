@@ -16,6 +16,7 @@ from pydantic_core import PydanticCustomError
 
 from agentflow.config.document.scalars import read_scalar
 from agentflow.config.document.variables import Substituted
+from agentflow.config.keys.spellings import Spelling
 
 FREE_PREFIX = "x-"
 
@@ -72,7 +73,7 @@ class Keys(BaseModel):
     """A mapping of a file: unknown keys and wrong types are errors, nothing is converted, the value is frozen.
 
     `short` names the key that a plain text in place of the mapping means, `forms` are JSON Schemas of which a mapping
-    fits one at least.
+    fits one at least, `spellings` are what authors from elsewhere write in a file of these keys.
     """
 
     model_config = ConfigDict(
@@ -86,6 +87,7 @@ class Keys(BaseModel):
 
     short: ClassVar[str | None] = None
     forms: ClassVar[Sequence[Mapping[str, Any]]] = ()
+    spellings: ClassVar[Sequence[Spelling]] = ()
 
     @model_validator(mode="before")
     @classmethod

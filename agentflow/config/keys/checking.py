@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -10,15 +11,20 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from agentflow.config.document.document import Document, Mark
-from agentflow.config.document.problems import Path, Problem, did_you_mean, invalid, is_secret, suggestion
+from agentflow.config.document.problems import Path, Problem, did_you_mean, invalid, is_secret, mask_line, suggestion
 from agentflow.config.document.scalars import read_scalar
 from agentflow.config.document.variables import Substituted
 from agentflow.config.keys.base import COMPLAINTS, Complaint, Keys, class_at, homes
+from agentflow.config.keys.spellings import advice, words
 from agentflow.text import preview
 
 AnyKeys = TypeVar("AnyKeys", bound=Keys)
 
 NOTHING_SHARED: Mapping[str, str] = MappingProxyType({})
+
+_SHOWN = 60
+_PLAIN = re.compile(r"[^\s:#'\"{}\[\]&*!|>%@`-][^:#'\"{}\[\]\n]*(?::\S[^:#'\"{}\[\]\n]*)*$")
+"""A text that is the same wherever in YAML it is put, unquoted."""
 
 _EXPECTED = {
     "string_type": "a text",
@@ -36,17 +42,6 @@ _EXPECTED = {
     "greater_than_equal": "at least {ge:g}",
     "less_than_equal": "at most {le:g}",
     "literal_error": "one of {expected}",
-}
-
-# What authors coming from other tools write, and our word for it.
-_SYNONYMS = {
-    "instructions": "prompt",
-    "system_prompt": "prompt",
-    "system": "prompt",
-    "guidelines": "response_guidelines",
-    "rules": "constraints",
-    "llm": "model",
-    "limits": "settings",
 }
 
 
@@ -78,7 +73,7 @@ def _explain(document: Document, root: type[Keys], details: ErrorDetails) -> lis
     if kind == COMPLAINTS:
         return [complained(document, path, each) for each in details["ctx"]["complaints"]]
     if kind == "extra_forbidden":
-        return [document.problem(path, _unknown(root, path))]
+        return [document.problem(path, _unknown(document, root, path))]
     if kind == "missing":
         return [document.problem(path, "is required")]
     message = f"must be {_expected(root, details)}, not {_as_read(document, details)}"
@@ -97,20 +92,33 @@ def complained(document: Document, path: Path, complaint: Complaint) -> Problem:
     return document.problem(path, complaint.message, at=mark)
 
 
-def _unknown(root: type[Keys], path: Path) -> str:
+def _unknown(document: Document, root: type[Keys], path: Path) -> str:
     key = str(path[-1])
+    if said := _advice(document, root, path):
+        return f"unknown key; {said}"
     here = class_at(root, path[:-1]).model_fields
     elsewhere: dict[str, list[str]] = {}
     for name, home in homes(root):
         elsewhere.setdefault(name, []).append(home)
     if key in elsewhere:
         return f"unknown key here; {key!r} belongs {' or '.join(dict.fromkeys(elsewhere[key]))}"
-    words = {name: name for name in here} | {word: name for word, name in _SYNONYMS.items() if name in here}
-    if close := suggestion(key, words):
-        return f"unknown key, did you mean {words[close]!r}?"
+    if close := suggestion(key, here):
+        return f"unknown key, did you mean {close!r}?"
+    if close := suggestion(key, words(root.spellings, path[:-1])):
+        return f"unknown key; {advice(root.spellings, (*path[:-1], close), document.at(path, None), None)}"
     if close := suggestion(key, elsewhere):
         return f"unknown key, did you mean {close!r}, which belongs {elsewhere[close][0]}?"
     return f"unknown key; known here: {', '.join(here)}"
+
+
+def _advice(document: Document, root: type[Keys], path: Path, given: Any = None) -> str | None:
+    """What to write in place of what is at `path`, for an author who comes from elsewhere."""
+    place = document.place(path)
+    value = document.at(path, given)
+    secret = any(map(is_secret, path)) or isinstance(value, dict | list)
+    written = None if secret or path not in document.places else place.written
+    shown = written if written and written == mask_line(written) and len(written) <= _SHOWN else None
+    return advice(root.spellings, path, value, shown if shown is None or _PLAIN.match(shown) else None)
 
 
 def _expected(root: type[Keys], details: ErrorDetails) -> str:
@@ -152,13 +160,18 @@ def _hint(document: Document, root: type[Keys], details: ErrorDetails) -> str:
     """How to mend it: quotes to add or remove, or where what stands here belongs."""
     kind, path = details["type"], details["loc"]
     given, place = document.at(path, details["input"]), document.place(path)
+    if said := _advice(document, root, path, given):
+        return f"; {said}"
     if isinstance(given, Substituted) or any(map(is_secret, path)):
         return ""
     if kind == "literal_error" and isinstance(given, str):
         return did_you_mean(given, details["ctx"]["expected"].replace(" or ", ", ").replace("'", "").split(", "))
-    if kind == "string_type" and isinstance(given, dict):
-        known = dict(homes(root))
-        return next((f"; {key!r} belongs {known[key]}" for key in given if key in known), "")
+    if kind == "string_type" and isinstance(given, dict) and len(path) == 1:  # what was indented too far
+        return next((f"; {key!r} belongs at the top level" for key in given if key in root.model_fields), "")
+    if kind == "tuple_type" and isinstance(given, str) and place.written is not None:
+        return f"; write [{place.written}]" if _PLAIN.match(given) else "; begin each item with '- '"
+    if kind in ("tuple_type", "model_type", "mapping_type", "dict_type") and given is None:
+        return "; leave the key out, or write " + ("[]" if kind == "tuple_type" else "{}")
     if kind == "string_type" and place.written:
         return f'; put it in quotes: "{place.written}"'
     if kind == "bool_type" and isinstance(given, str) and not place.quoted:

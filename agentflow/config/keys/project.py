@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from agentflow.config.keys.agent import Interface
 from agentflow.config.keys.base import Complaint, Keys, Named
 from agentflow.config.keys.cross_checks import interface_complaints
+from agentflow.config.keys.spellings import PROJECT, Spelling
 
 
 class ProjectKeys(Keys):
     """What the agents of a project share."""
+
+    spellings: ClassVar[Sequence[Spelling]] = PROJECT
 
     interfaces: Named[Interface] = Field(default={}, description="Interfaces that every agent has; its own win.")
     db: str | None = Field(

@@ -78,12 +78,12 @@ def test_the_same_tool_twice_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("instrutions: x", "instrutions: unknown key, did you mean 'prompt'?"),
+        ("instrutions: x", "instrutions: unknown key; write `prompt: "),
         ("modle: x", "modle: unknown key, did you mean 'model'?"),
         ("Settings: {}", "Settings: unknown key, did you mean 'settings'?"),
         ("lean_history: true", "lean_history: unknown key here; 'lean_history' belongs under settings"),
         ("lean_histroy: true", "did you mean 'lean_history', which belongs under settings?"),
-        ("temperature: 1", "'temperature' belongs under an entry of interfaces"),
+        ("inline: true", "'inline' belongs under an entry of skills"),
         ("settings: {lean_histroy: true}", "settings.lean_histroy: unknown key, did you mean 'lean_history'?"),
         ("settings: {prompt: x}", "settings.prompt: unknown key here; 'prompt' belongs at the top level"),
         ("prompt: {tools: [query]}", "prompt: must be a text, not a mapping; 'tools' belongs at the top level"),
