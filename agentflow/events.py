@@ -32,6 +32,7 @@ HOOK_COMPLETED = "hook.completed"
 CONTEXT_LIMITED = "context.limited"
 CONTEXT_REPLACED = "context.replaced"
 CONTEXT_KEPT = "context.kept"
+HISTORY_REPAIRED = "history.repaired"
 STATE_UPDATED = "state.updated"
 STEP_COMPLETED = "step.completed"
 TURN_PAUSED = "turn.paused"
@@ -164,6 +165,14 @@ def context_replaced(summary: str | None, summary_id: str | None, figures: dict[
     message. `kept` counts the messages after the summary, `copied` those of them that are copies (X20).
     """
     return LogEntry(CONTEXT_REPLACED, {"summary": summary, **figures}, summary_id, figures)
+
+
+def history_repaired(
+    closed: Iterable[str], left_out: Iterable[str], head_id: str | None, previous_head_id: str | None
+) -> LogEntry:
+    """`{closed, left_out, head_id, previous_head_id}`: calls that had no result, ids of results that had no call."""
+    said = {"closed": list(closed), "left_out": list(left_out)}
+    return plain(HISTORY_REPAIRED, {**said, "head_id": head_id, "previous_head_id": previous_head_id})
 
 
 def context_kept(reason: str) -> LogEntry:

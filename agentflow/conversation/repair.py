@@ -7,11 +7,11 @@ A result that somebody outside has given and nobody has recorded yet is the call
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from agentflow.message import ToolCallStatus
+from agentflow.message import Message, ToolCall, ToolCallStatus
 from agentflow.text import cut_middle
 
 ASK_USER = "ask_user"
@@ -23,6 +23,7 @@ _PLACEHOLDERS = {
     ToolCallStatus.PLANNED: "Not run: {why} This call had not been started.",
 }
 _NOT_ANSWERED = "Not answered: {why}"
+_LOST = "Not finished: the result of this call was lost; its outcome is unknown."
 _GIVEN_CHARS = 50_000  # of a given result; where the call's own turn records it, the tool says how many
 
 
@@ -89,3 +90,40 @@ def _closed(call: OpenCall, why: str) -> ClosedCall:
         return ClosedCall(call, ToolCallStatus.FINISHED, call.given.ok, text, full)
     words = _NOT_ANSWERED if call.name == ASK_USER else _PLACEHOLDERS[call.status]
     return ClosedCall(call, ToolCallStatus.CLOSED, False, words.format(why=why))
+
+
+class Mended(NamedTuple):
+    """A path whose calls and results were not in pairs, made whole; messages with the id "" are new.
+
+    `closed` are the calls that had no result, `left_out` the ids of results that answer no call.
+    """
+
+    messages: list[Message]
+    closed: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+
+def mend(path: Sequence[Message], awaited: Collection[str] = ()) -> Mended | None:
+    """Each call with exactly one result before the next message (C36); null where that is so already.
+
+    The calls `awaited` may have none yet when their reply is the last one of the path.
+    """
+    mended, closed, left_out = list[Message](), list[str](), list[str]()
+    unanswered: dict[str, ToolCall] = {}
+
+    def close_all(but: Collection[str]) -> None:
+        for call in unanswered.values():
+            if call.id not in but:
+                mended.append(Message("", "tool", _LOST, (), call.id, call.name))
+                closed.append(call.id)
+
+    for message in path:
+        if message.role != "tool":
+            close_all(())
+            unanswered = {call.id: call for call in message.tool_calls}
+        elif unanswered.pop(message.tool_call_id or "", None) is None:
+            left_out.append(message.id)
+            continue
+        mended.append(message)
+    close_all(awaited)
+    return Mended(mended, tuple(closed), tuple(left_out)) if closed or left_out else None

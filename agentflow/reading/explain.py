@@ -11,6 +11,7 @@ from agentflow.config.inputs import check_inputs
 from agentflow.context.forecast import Compaction, forecast
 from agentflow.context.tokens import estimate, tokens_to_read
 from agentflow.conversation.history import History, build_request, exchanges, lean
+from agentflow.conversation.repair import mend
 from agentflow.message import Message
 from agentflow.store.protocol import Store
 from agentflow.store.records import SessionRecord
@@ -19,12 +20,13 @@ from agentflow.store.records import SessionRecord
 async def explain(
     store: Store, agent: LoadedAgent, record: SessionRecord | None, session_id: str, inputs: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """`{agent_id, session_id, model, messages, tools, sections: [{name, chars, tokens}], chars, tokens, room}`.
+    """`{agent_id, session_id, model, messages, tools, sections: [{name, chars, tokens}], chars, tokens, room, damage}`.
 
     `messages` are what the model reads before the next message is added. `tokens` is the count that making room goes
     by: what the provider reported last, and what has changed since (X5); those of a section are one for every four
     characters. `room` says for each way of making room what it compares and what it would cut (`Forecast`).
-    Raises `InvalidInput` for inputs that the agent does not take.
+    `damage` is null, or what the next turn repairs: `{closed, left_out}`, calls without a result and ids of results
+    without a call. Raises `InvalidInput` for inputs that the agent does not take.
     """
     path: list[Message] = []
     paused = False
@@ -33,6 +35,7 @@ async def explain(
         agent = agent.changed(versions.agent) if versions.agent else agent
         path = [entry.message for entry in await store.path(record.key, record.head, lean_before=None)]
         paused = record.pending is not None and not record.pending.is_over(clock.instant())
+    path, damage = _mended(path, is_open=record is not None and (paused or record.running_turn is not None))
     variables = _AsWritten() if "step_start" in agent.hooks else {}
     prompt = agent.render_prompt(check_inputs(agent.config.inputs, inputs), variables, {"id": session_id})
     is_lean = agent.config.settings.lean_history and not paused
@@ -62,6 +65,7 @@ async def explain(
         "chars": built.chars,
         "tokens": tokens_to_read(report, built.chars),
         "room": [each.as_dict() for each in room],
+        "damage": damage,
     }  # fmt: skip
 
 
@@ -70,6 +74,15 @@ class _AsWritten(dict[str, str]):
 
     def __missing__(self, name: str) -> str:
         return f"{{{{ vars.{name} }}}}"
+
+
+def _mended(path: list[Message], *, is_open: bool) -> tuple[list[Message], dict[str, Any] | None]:
+    """The path as it is when it has been repaired, and what that is about; `is_open`: calls at its end are awaited."""
+    last = next((message for message in reversed(path) if message.role != "tool"), None)
+    mended = mend(path, [call.id for call in last.tool_calls] if is_open and last is not None else ())
+    if mended is None:
+        return path, None
+    return mended.messages, {"closed": list(mended.closed), "left_out": list(mended.left_out)}
 
 
 def _history(path: Sequence[Message], model: str, *, is_lean: bool) -> History:

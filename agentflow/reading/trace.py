@@ -22,7 +22,7 @@ Node = dict[str, Any]
 _TOKENS = ("input", "output", "cache_read", "cache_write")
 _TOLD_BY_THEIR_EVENT = frozenset(
     {
-        events.CONTEXT_LIMITED, events.CONTEXT_REPLACED, events.CONTEXT_KEPT,
+        events.CONTEXT_LIMITED, events.CONTEXT_REPLACED, events.CONTEXT_KEPT, events.HISTORY_REPAIRED,
         events.CALL_VOIDED, events.STATE_UPDATED, events.HEAD_MOVED,
     }
 )  # fmt: skip

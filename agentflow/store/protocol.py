@@ -125,6 +125,9 @@ class Store(Protocol):
         Of the executions it may belong to, those of sub-agents other than `execution` are left out.
         """
 
+    async def open_calls(self, key: int, execution: int) -> list[str]:
+        """The ids of the tool calls of an execution that have no result yet."""
+
     async def call_ids(self, key: int, execution: int) -> list[str]:
         """The ids of the tool calls this execution has made, those that are not on its path any more included."""
 

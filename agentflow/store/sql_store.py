@@ -154,6 +154,9 @@ class SqlStore:
     async def report(self, key: int, head: Place | None, execution: int) -> Report | None:
         return await self._reader.run(lambda tx: calls.report(tx, key, head, execution))
 
+    async def open_calls(self, key: int, execution: int) -> list[str]:
+        return await self._reader.run(lambda tx: calls.open_calls(tx, key, execution))
+
     async def call_ids(self, key: int, execution: int) -> list[str]:
         return await self._reader.run(lambda tx: calls.call_ids(tx, key, execution))
 

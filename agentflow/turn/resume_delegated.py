@@ -24,6 +24,7 @@ from agentflow.turn.loop.sub_agents import Child, finish_run, handed_over_with, 
 from agentflow.turn.rules.decisions import Ended, Pause
 from agentflow.turn.run.ending import close_child
 from agentflow.turn.run.execution import Execution
+from agentflow.turn.run.recorded_path import recorded_path
 from agentflow.turn.run.staging import Position
 from agentflow.turn.run.step import Step
 from agentflow.turn.run.transcript import Transcript
@@ -107,9 +108,9 @@ def _open(run: Execution, below: RunRecord) -> ToolCall:
 
 
 async def _take_up(step: Step, run: Execution) -> None:
-    path = await step.store.run_path(step.claimed.key, run.number)
-    run.transcript.take_up([entry.message for entry in path])
-    run.staging.position.move(path[-1].place, path[-1].message.id, forks=False)
+    last = (await step.store.run_path(step.claimed.key, run.number))[-1]
+    run.staging.position.move(last.place, last.message.id, forks=False)
+    run.transcript.take_up([entry.message for entry in await recorded_path(step, run)])
     run.transcript.reported(await step.store.report(step.claimed.key, run.place, run.number))
     run.transcript.reserve(await step.store.call_ids(step.claimed.key, run.number))
     await take_back(step, run)

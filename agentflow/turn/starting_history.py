@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from agentflow.agents.loaded_agent import LoadedAgent
 from agentflow.context.tokens import Report
@@ -11,10 +11,11 @@ from agentflow.conversation.tree import Place
 from agentflow.live.history_cache import HistoryCache
 from agentflow.message import Message
 from agentflow.store.records import PathEntry
+from agentflow.turn.calls import limit_question
 from agentflow.turn.loop.planner import take_back
-from agentflow.turn.run import limit_question
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.journal import Journal
+from agentflow.turn.run.recorded_path import recorded_path
 from agentflow.turn.run.staging import Position
 from agentflow.turn.run.step import Step
 from agentflow.turn.run.transcript import Transcript
@@ -42,7 +43,10 @@ class StartingHistory:
         remembered = self._cache.take(
             self._journal.session_id, claimed.key, claimed.previous_head, lean=is_lean, reader=self._agent.model.name
         )
-        history = remembered.history if remembered else await self._load(is_lean)
+        if remembered is None and not is_lean:
+            execution, path = await self._read(started, claimed.previous_head)
+            return self._split(execution, path, len(path) - len(claimed.messages))
+        history = remembered.history if remembered else await self._lean()
         report = remembered.report if remembered else await self._report(claimed.previous_head)
         execution = self.execution_of(started, history, report, remembered.blobs if remembered else ())
         execution.transcript.remember(*claimed.messages)
@@ -58,54 +62,58 @@ class StartingHistory:
             Position.of_claim(journal.new_branch, claimed), started, blobs=blobs,
         )  # fmt: skip
 
-    async def _load(self, is_lean: bool) -> History:
-        claimed = self._step.claimed
-        path = await self._path(claimed.previous_head, claimed.turn if is_lean else None)
-        messages = [entry.message for entry in path]
-        history = History(self._agent.model.name)
-        history.extend(lean(messages) if is_lean else messages)
+    async def _lean(self) -> History:
+        claimed, history = self._step.claimed, History(self._agent.model.name)
+        path = await self._step.store.path(claimed.key, claimed.previous_head, lean_before=claimed.turn)
+        history.extend(lean(entry.message for entry in path))
         return history
 
     async def _complete(self, started: float) -> Execution:
         """The input completes an exchange that the path left open, so that exchange belongs to this step (C16)."""
         claimed = self._step.claimed
-        path = await self._path(claimed.head, None)
+        execution, path = await self._read(started, claimed.head)
         first = len(path) - len(claimed.messages)
         while first and path[first].message.role == "tool":
             first -= 1
-        return await self._from_path(started, path, _asked_from(path[:first]))
+        return self._split(execution, path, _asked_from(path[:first]))
 
     async def _answer_anew(self, started: float) -> Execution:
         """The input adds nothing: what the path ends with is answered once more (C13)."""
-        head = self._step.claimed.head
-        path = await self._path(head, self._step.claimed.turn if self._agent.config.settings.lean_history else None)
-        if not path or path[-1].place != head:  # it ends in results, which a lean reading leaves out
-            path = await self._path(head, None)
-        return await self._from_path(started, path, _asked_from(path))
+        claimed = self._step.claimed
+        if self._agent.config.settings.lean_history:
+            path = await self._step.store.path(claimed.key, claimed.head, lean_before=claimed.turn)
+            if path and path[-1].place == claimed.head:  # else it ends in results, which a lean reading leaves out
+                execution = self.execution_of(started, self._nothing(), await self._report(claimed.head))
+                return self._split(execution, path, _asked_from(path))
+        execution, path = await self._read(started, claimed.head)
+        return self._split(execution, path, _asked_from(path))
 
-    async def _from_path(self, started: float, path: list[PathEntry], first: int) -> Execution:
-        """An execution whose current turn begins at index `first` of the path."""
-        claimed, messages = self._step.claimed, [entry.message for entry in path]
-        history = History(self._agent.model.name)
+    async def _read(self, started: float, reported_at: Place | None) -> tuple[Execution, list[PathEntry]]:
+        """The execution, with nothing read yet, and its whole path, which is repaired where it was damaged (C36)."""
+        execution = self.execution_of(started, self._nothing(), await self._report(reported_at))
+        return execution, await recorded_path(self._step, execution, self._step.claimed.call_id)
+
+    def _nothing(self) -> History:
+        return History(self._agent.model.name)
+
+    def _split(self, execution: Execution, path: Sequence[PathEntry], first: int) -> Execution:
+        """Read the path, whose current turn begins at index `first`."""
+        messages = [entry.message for entry in path]
         is_lean = self._step.reads_lean(self._agent.config.settings)
-        history.extend(lean(messages[:first]) if is_lean else messages[:first])
-        execution = self.execution_of(started, history, await self._report(claimed.head))
-        execution.transcript.remember(*messages[first:])
+        execution.transcript.reread(messages[:first], messages[first:], is_lean=is_lean)
         return execution
 
     async def _resume(self, started: float) -> Execution:
         """A resumed step reads the full history, its own turn with what its provider gave (X2, T15)."""
         claimed = self._step.claimed
-        path = await self._path(claimed.head, None)
+        execution, path = await self._read(started, claimed.head)
         begins = (index for index, entry in enumerate(path) if entry.turn == claimed.turn)
         first = next(index for index in begins if index or not path[0].message.summary)
         while path[first].message.role == "tool":  # it completed an exchange that an earlier turn had begun (C16)
             first -= 1
         if path[first].message.role == "assistant":  # a turn that brought no message of its own
             first = _asked_from(path[:first])
-        history = History(self._agent.model.name)
-        history.extend(entry.message for entry in path[:first])
-        execution = self.execution_of(started, history, await self._report(claimed.head))
+        execution.transcript.reread([entry.message for entry in path[:first]], (), is_lean=False)
         execution.transcript.take_up([entry.message for entry in path[first:]])
         execution.spent.allow_again(limit_question.granted(claimed))
         await take_back(self._step, execution)
@@ -115,11 +123,8 @@ class StartingHistory:
     async def _report(self, head: Place | None) -> Report | None:
         return await self._step.store.report(self._step.claimed.key, head, self._step.claimed.execution)
 
-    async def _path(self, head: Place | None, lean_before: int | None) -> list[PathEntry]:
-        return await self._step.store.path(self._step.claimed.key, head, lean_before=lean_before)
 
-
-def _asked_from(path: list[PathEntry]) -> int:
+def _asked_from(path: Sequence[PathEntry]) -> int:
     """Where that begins which nothing has answered yet: the newest messages from outside, and the work done for them.
 
     The end of the path when it ends in an answer (C13).

@@ -25,12 +25,13 @@ from agentflow.store.protocol import Store
 from agentflow.store.records import Claimed
 from agentflow.store.requests import Owning
 from agentflow.turn import resume_delegated
+from agentflow.turn.calls import limit_question
 from agentflow.turn.decide.actions import Done, Fail
 from agentflow.turn.loop import step_hooks
 from agentflow.turn.loop.agent_run import AgentRun
 from agentflow.turn.rules.decisions import AskLimit, Ended, Pause, limit_reached
 from agentflow.turn.rules.machine import LiveTurn
-from agentflow.turn.run import ending, limit_question
+from agentflow.turn.run import ending
 from agentflow.turn.run.ending import Ending
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.journal import Journal

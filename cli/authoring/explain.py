@@ -46,6 +46,12 @@ def _text(found: dict[str, Any]) -> str:
     ]
     names = ", ".join(tool["function"]["name"] for tool in found["tools"])
     lines += [_room(each) for each in found["room"]]
+    if (damage := found["damage"]) is not None:
+        lost, orphaned = len(damage["closed"]), len(damage["left_out"])
+        lines.append(
+            f"damaged: {lost} calls have no result and {orphaned} results no call; the next turn repairs it, "
+            "as shown here"
+        )
     lines += ["", f"model: {found['model']}", f"tools: {names or 'none'}", ""]
     for message in found["messages"]:
         lines += [f"[{message['role']}]", *_message(message), ""]

@@ -25,6 +25,7 @@ JOIN message reply ON reply.session_key = c.session_key AND reply.id = c.reply_i
 WHERE c.session_key = ? AND turn.id = ? AND turn.state = 'running'
 AND c.handler IS NOT NULL AND c.status IN ('planned', 'started') AND c.ok IS NULL ORDER BY reply.depth, c.id
 """
+_OPEN = "SELECT id FROM tool_call WHERE session_key = ? AND execution = ? AND status IN ('planned', 'started')"
 _CALL_IDS = "SELECT id FROM tool_call WHERE session_key = ? AND execution = ? ORDER BY id"
 
 
@@ -47,3 +48,8 @@ def left_open(tx: Tx, key: int, turn_id: str) -> list[CallLeftOpen]:
 def call_ids(tx: Tx, key: int, execution: int) -> list[str]:
     """The ids of the tool calls of an execution."""
     return [str(id_) for (id_,) in tx.all(_CALL_IDS, key, execution)]
+
+
+def open_calls(tx: Tx, key: int, execution: int) -> list[str]:
+    """The ids of the tool calls of an execution that have no result yet."""
+    return [str(id_) for (id_,) in tx.all(_OPEN, key, execution)]

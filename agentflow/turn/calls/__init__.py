@@ -1,1 +1,1 @@
-"""One call: model_stream, side_call, tool_batch, left_open; hooks and flow_context around it."""
+"""One call: model_stream, side_call, tool_batch, left_open, limit_question; hooks and flow_context around it."""

@@ -13,6 +13,7 @@ from agentflow.conversation.history import Exchange
 from agentflow.message import Message, ToolCall, text_of
 from agentflow.tools.flows import reserved
 from agentflow.tools.results import ToolResult
+from agentflow.turn.calls.limit_question import refused_limit
 from agentflow.turn.decide.actions import CallModel, Done
 from agentflow.turn.decide.decision import Decider, Decision, Engine
 from agentflow.turn.decide.triggers import MessagesDelivered, QuestionAnswered, ToolFinished, Trigger, TurnFinished
@@ -23,7 +24,6 @@ from agentflow.turn.loop.sub_agents import Child, delegate, task
 from agentflow.turn.loop.tool_runs import Builtin, read_material, write_todos
 from agentflow.turn.rules.decisions import Ended, Pause
 from agentflow.turn.run.execution import Execution
-from agentflow.turn.run.limit_question import refused_limit
 from agentflow.turn.run.step import Step
 from agentflow.turn.worker.asking import AskedWorker
 from agentflow.turn.worker.in_force import InForce

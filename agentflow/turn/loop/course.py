@@ -13,7 +13,6 @@ from agentflow.conversation.history import UnpairedHistory, exchanges
 from agentflow.errors import InvalidInput, WorkerFailed
 from agentflow.message import Message
 from agentflow.store import rows
-from agentflow.store.records import AGENT, STATE
 from agentflow.store.requests import MergeView
 from agentflow.text import compact_json
 from agentflow.turn.decide.actions import ReplaceContext
@@ -23,6 +22,7 @@ from agentflow.turn.decide.triggers import Trigger
 from agentflow.turn.loop.replace_history import Replacement, named, replace_history
 from agentflow.turn.run import tool_calls
 from agentflow.turn.run.execution import Execution
+from agentflow.turn.run.recorded_path import carried_over
 from agentflow.turn.run.step import Step
 from agentflow.turn.worker.in_force import InForce
 
@@ -117,7 +117,7 @@ class Course:
         tool_calls.void_all(execution)
         is_lean = self._step.reads_lean(execution.agent.config.settings)
         new = Replacement.of(action.summary, given, execution, is_lean=is_lean)
-        in_force = await self._carried_over()
+        in_force = await carried_over(self._step, execution)
         after = replace_history(execution, new, held, self._step.new_id, with_tools=with_tools)
         for kind, value in in_force:
             number, place = self._step.versions.next(), execution.place or (None, None)
@@ -126,18 +126,6 @@ class Course:
             )
         await execution.commit()
         return after
-
-    async def _carried_over(self) -> list[tuple[str, object]]:
-        """State and configuration to write at the new head (X18), where a worker's `InForce` does not do that."""
-        execution = self._execution
-        if execution.carry_over is not None:
-            execution.carry_over()
-        if execution.carry_over is not None or execution.parent is not None:
-            return []
-        versions = await self._step.store.versions(execution.journal.session_key, execution.place)
-        self._step.versions.seen(versions.last)
-        kept = ((STATE, versions.state), (AGENT, versions.agent or None))
-        return [(kind, value) for kind, value in kept if value is not None]
 
 
 def _unrecordable(why: str) -> WorkerFailed:

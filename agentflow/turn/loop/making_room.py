@@ -37,6 +37,7 @@ from agentflow.turn.loop.course import Course
 from agentflow.turn.loop.replace_history import keep_history, restate_todos, tokens_now
 from agentflow.turn.run import model_calls
 from agentflow.turn.run.execution import Execution
+from agentflow.turn.run.recorded_path import recorded_path
 from agentflow.turn.run.step import Step
 
 _log = logging.getLogger("agentflow.turn")
@@ -170,7 +171,7 @@ class Room:
         execution = self._execution
         if execution.staging:
             await execution.commit()
-        path = await self._step.store.path(execution.journal.session_key, execution.place, lean_before=None)
+        path = await recorded_path(self._step, execution, held=call_id)
         strategy = None if wanted.strategy is None else wanted.strategy.use
         execution.staging.tell(events.context_limited(call_id, wanted.reason, strategy, wanted.tokens, wanted.window))
         execution.tried.limited = wanted.tokens

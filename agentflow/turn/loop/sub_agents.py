@@ -24,11 +24,11 @@ from agentflow.message import ExecutionStatus, Message, ToolCall, text_of
 from agentflow.store import rows
 from agentflow.text import preview
 from agentflow.tools.results import ToolResult, refused
+from agentflow.turn.calls.limit_question import ask_about_limit
 from agentflow.turn.decide.actions import Fail
 from agentflow.turn.rules.decisions import AskLimit, Ended, Pause
 from agentflow.turn.run.ending import close_child
 from agentflow.turn.run.execution import Execution
-from agentflow.turn.run.limit_question import ask_about_limit
 from agentflow.turn.run.staging import Position
 from agentflow.turn.run.step import Step
 from agentflow.turn.run.transcript import Transcript

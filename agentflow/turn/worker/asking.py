@@ -26,6 +26,7 @@ from agentflow.turn.decide.triggers import (
     Trigger,
 )
 from agentflow.turn.run.execution import Execution
+from agentflow.turn.run.recorded_path import recorded_path
 from agentflow.turn.run.step import Step
 from agentflow.turn.worker.in_force import InForce
 
@@ -112,9 +113,7 @@ class AskedWorker:
         if staging.path is None:
             if staging:
                 await self._execution.commit()
-            entries = await self._step.store.path(
-                self._execution.journal.session_key, self._execution.place, lean_before=None
-            )
+            entries = await recorded_path(self._step, self._execution)
             staging.follow([entry.message for entry in entries])
         return staging.path or []
 

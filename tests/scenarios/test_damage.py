@@ -1,0 +1,146 @@
+"""Rows that were damaged from outside are repaired once, wherever they are met, and that is told (D14, C36)."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from contextlib import closing
+from typing import Any
+
+import psycopg
+import pytest
+
+from agentflow import ModelRequest
+from agentflow.testing import Kit
+from tests.scenarios.invariants import check_wire, everything
+from tests.scenarios.support import call, rows
+
+SESSION = "s-1"
+
+
+@pytest.fixture(autouse=True)
+def live_view() -> None:
+    """What was told live is not what the log says of rows that were changed since."""
+
+
+def look(place: str) -> str:
+    """Look at a place."""
+    return f"{place} is quiet"
+
+
+def replies(request: ModelRequest) -> dict[str, Any]:
+    if request.messages[-1]["content"] != "go":
+        return {"text": "fine"}
+    return {"tool_calls": [call("look", place="a"), call("look", place="b")]}
+
+
+def damaged(kit: Kit, db: str, statement: str, **settings: Any) -> None:
+    """A session of two turns in which the rows of the first were changed while nobody ran."""
+    kit.agent(tools=[look], replies=replies, settings={"lean_history": False, "max_parallel_tools": 1, **settings})
+    kit.send("go")
+    kit.send("thanks")
+    kit.restart()
+    change(db, statement)
+
+
+def change(db: str, statement: str) -> None:
+    if db.startswith("sqlite:///"):
+        with closing(sqlite3.connect(db.removeprefix("sqlite:///").partition("?")[0])) as file:
+            file.execute(statement)
+            file.commit()
+        return
+    with psycopg.connect(db.replace("postgresql+psycopg://", "postgresql://")) as server:
+        server.execute(statement)
+
+
+DAMAGE = {
+    "a call's row is gone": "DELETE FROM tool_call WHERE id IN (SELECT min(id) FROM tool_call)",
+    "the reply is gone": "DELETE FROM message WHERE depth = 2",
+    "a result's call is another": "UPDATE message SET call_id = 'other' WHERE depth = 3",
+    "one of two results is gone": "DELETE FROM message WHERE depth = 4",
+    "both results are gone": "DELETE FROM message WHERE depth IN (3, 4)",
+}
+UNPAIRED = [name for name in DAMAGE if name != "a call's row is gone"]
+
+
+@pytest.mark.parametrize("lean", [False, True], ids=["full", "lean"])
+@pytest.mark.parametrize("name", DAMAGE)
+def test_every_later_turn_works(agentflow: Kit, agentflow_db: str, name: str, lean: bool) -> None:
+    damaged(agentflow, agentflow_db, DAMAGE[name], lean_history=lean)
+    for text in ("one", "two", "three"):
+        assert agentflow.send(text).answer == "fine"
+        check_wire(agentflow.requests[-1].messages)
+    assert [m["content"] for m in agentflow.path()][-6:] == ["one", "fine", "two", "fine", "three", "fine"]
+
+
+@pytest.mark.parametrize("name", UNPAIRED)
+def test_it_is_repaired_once_and_told(
+    agentflow: Kit, agentflow_db: str, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """C36: what is recorded is provider-valid from then on; the log and the trace say so."""
+    damaged(agentflow, agentflow_db, DAMAGE[name])
+    with caplog.at_level(logging.WARNING, "agentflow.turn"):
+        repaired = agentflow.send("one").turn_id
+        agentflow.restart()
+        agentflow.send("two")
+    assert sum("damaged from outside" in record.message for record in caplog.records) == 1
+    (told,) = agentflow.events("history.repaired")
+    assert told.turn_id == repaired
+    assert told.data["closed"] or told.data["left_out"]
+    trace = agentflow.run(agentflow.runtime.trace(SESSION, 3))
+    assert "history.repaired" in str(trace["steps"])
+    assert [m["content"] for m in agentflow.path() if m["role"] == "user"] == ["go", "thanks", "one", "two"]
+    assert agentflow.run(agentflow.runtime.explain("test", SESSION))["damage"] is None
+
+
+@pytest.mark.parametrize("name", UNPAIRED)
+def test_explain_says_so_and_writes_nothing(agentflow: Kit, agentflow_db: str, name: str) -> None:
+    damaged(agentflow, agentflow_db, DAMAGE[name])
+    before = everything(agentflow_db, SESSION)
+    found = agentflow.run(agentflow.runtime.explain("test", SESSION))
+    assert found["damage"]["closed"] or found["damage"]["left_out"]
+    check_wire(found["messages"])
+    agentflow.path()
+    agentflow.events()
+    assert everything(agentflow_db, SESSION) == before
+
+
+def test_what_is_told_names_the_calls(agentflow: Kit, agentflow_db: str) -> None:
+    damaged(agentflow, agentflow_db, DAMAGE["one of two results is gone"])
+    second = rows(agentflow_db, "SELECT id FROM tool_call ORDER BY started_at, id")
+    agentflow.send("one")
+    (told,) = agentflow.events("history.repaired")
+    assert (len(told.data["closed"]), told.data["left_out"]) == (1, [])
+    assert (told.data["closed"][0],) in second
+    lost = [m["content"] for m in agentflow.path() if m["role"] == "tool"]
+    assert lost == ["a is quiet", "Not finished: the result of this call was lost; its outcome is unknown."]
+
+
+def test_old_ids_mean_their_copies_afterwards(agentflow: Kit, agentflow_db: str) -> None:
+    """C15: a client that resends what it has goes on where the path was repaired."""
+    damaged(agentflow, agentflow_db, DAMAGE["one of two results is gone"])
+    known = agentflow.path()
+    agentflow.send("one")
+    head = agentflow.tree()["head_id"]
+    assert agentflow.view([*known, *agentflow.path()[-2:], {"role": "user", "content": "two"}]).answer == "fine"
+    nodes = {node["message"]["id"]: node for node in agentflow.tree()["nodes"]}
+    (said,) = [node for node in nodes.values() if node["message"]["content"] == "two"]
+    assert said["parent_id"] == head
+
+
+@pytest.mark.parametrize("by", ["making room", "a worker"])
+def test_a_lean_session_is_repaired_where_the_whole_path_is_read(agentflow: Kit, agentflow_db: str, by: str) -> None:
+    room = {"strategy": [{"use": "reset", "idle_secs": 3600}]}
+    given: dict[str, Any] = {"context": room} if by == "making room" else {"worker": "decide.py:decide"}
+    if by == "a worker":
+        (agentflow.project / "agents" / "test").mkdir(parents=True, exist_ok=True)
+        (agentflow.project / "agents" / "test" / "decide.py").write_text("def decide(request):\n    return request['proposed']\n")
+    agentflow.agent(tools=[look], replies=replies, **given)
+    agentflow.send("go")
+    agentflow.restart()
+    change(agentflow_db, DAMAGE["one of two results is gone"])
+    agentflow.advance(7200)
+    for text in ("one", "two"):
+        assert agentflow.send(text).answer == "fine"
+    assert len(agentflow.events("history.repaired")) == 1
+    assert agentflow.run(agentflow.runtime.explain("test", SESSION))["damage"] is None
