@@ -7,7 +7,7 @@ sent in call order (T14), so a history is first grouped into exchanges and only 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -153,13 +153,18 @@ class History:
 
     def _unique(self, call_id: str) -> str:
         """A provider that numbers its calls afresh in every reply must not make two calls of one request look alike."""
-        wanted, attempt = call_id, 1
-        before = self.before.call_ids if self.before is not None else ()
-        while wanted in self._ids or wanted in before:
-            attempt += 1
-            wanted = f"{call_id}_{attempt}"
+        wanted = _unused(call_id, self._ids, self.before.call_ids if self.before is not None else ())
         self._ids.add(wanted)
         return wanted
+
+
+def _unused(call_id: str, *taken: Collection[str]) -> str:
+    """The id, or the first of `id_2`, `id_3` and so on that is not taken: the same for the same history."""
+    wanted, attempt = call_id, 1
+    while any(wanted in each for each in taken):
+        attempt += 1
+        wanted = f"{call_id}_{attempt}"
+    return wanted
 
 
 def _assistant(message: Message, renamed: dict[str, str], model: str | None) -> WireMessage:
@@ -241,23 +246,32 @@ def build_request(
 
 
 def checked_wire(messages: Sequence[Any]) -> list[WireMessage]:
-    """Wire messages made elsewhere, if a request may go out with them (T7).
+    """Wire messages made elsewhere, as a request may go out with them: a call id that comes again is another (T7, T14).
 
     Raises `InvalidInput` for what is no message, and for a call without its one result directly after it.
     """
-    open_calls: list[str] = []
+    checked: list[WireMessage] = []
+    taken: set[str] = set()
+    open_calls: list[tuple[str, str]] = []  # as given, as written
     for number, message in enumerate(messages):
         role = message.get("role") if isinstance(message, dict) else None
         if role not in ("system", "user", "assistant", "tool"):
             raise InvalidInput(f"messages[{number}] has no role of system, user, assistant, tool")
         if role == "tool":
-            if message.get("tool_call_id") not in open_calls:
+            answered = next((each for each in open_calls if each[0] == message.get("tool_call_id")), None)
+            if answered is None:
                 raise InvalidInput(f"messages[{number}] is a result for a call that is not open there")
-            open_calls.remove(message["tool_call_id"])
+            open_calls.remove(answered)
+            checked.append(message if len(set(answered)) == 1 else {**message, "tool_call_id": answered[1]})
             continue
         if open_calls:
-            raise InvalidInput(f"messages[{number}] comes before the result of call {open_calls[0]!r}")
-        open_calls = [call["id"] for call in message.get("tool_calls") or ()]
+            raise InvalidInput(f"messages[{number}] comes before the result of call {open_calls[0][0]!r}")
+        calls = message.get("tool_calls") or ()
+        for call in calls:
+            open_calls.append((call["id"], _unused(call["id"], taken)))
+            taken.add(open_calls[-1][1])
+        renamed = [{**call, "id": id_} for call, (_, id_) in zip(calls, open_calls, strict=True)]
+        checked.append(message if renamed == list(calls) else {**message, "tool_calls": renamed})
     if open_calls:
-        raise InvalidInput(f"call {open_calls[0]!r} has no result")
-    return list(messages)
+        raise InvalidInput(f"call {open_calls[0][0]!r} has no result")
+    return checked

@@ -133,8 +133,9 @@ def test_a_lean_session_is_repaired_where_the_whole_path_is_read(agentflow: Kit,
     room = {"strategy": [{"use": "reset", "idle_secs": 3600}]}
     given: dict[str, Any] = {"context": room} if by == "making room" else {"worker": "decide.py:decide"}
     if by == "a worker":
-        (agentflow.project / "agents" / "test").mkdir(parents=True, exist_ok=True)
-        (agentflow.project / "agents" / "test" / "decide.py").write_text("def decide(request):\n    return request['proposed']\n")
+        file = agentflow.project / "agents" / "test" / "decide.py"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("def decide(request):\n    return request['proposed']\n")
     agentflow.agent(tools=[look], replies=replies, **given)
     agentflow.send("go")
     agentflow.restart()

@@ -149,7 +149,10 @@ class SessionRow:
             self.key,
             execution,
         )
-        branch, depth, parent = tip
+        if tip is None:  # its messages are gone
+            self.branches += 1
+            self.rows.append(rows.InsertBranch(self.branches, None, 0, execution))
+        branch, depth, parent = tip or (self.branches, 0, None)
         below = [row for row in self.rows if isinstance(row, rows.InsertMessage) and row.branch == branch]
         if below:
             depth, parent = below[-1].depth, below[-1].id
