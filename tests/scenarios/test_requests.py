@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentflow import FlowContext, InvalidInput, TurnResult
-from agentflow.testing import Kit
+from agentflow.testing import Kit, ProcessKilled
 from tests.scenarios.support import Gate, call, rows
 
 ASKS = {"tool_calls": [call("ask_user", questions=[{"header": "Size", "question": "Which size?"}])]}
@@ -115,6 +115,29 @@ def test_a_turn_leaves_nothing_of_its_request_to_the_next_one(agentflow: Kit) ->
     agentflow.send("one", inputs={"city": "Oslo"}, client={"state": 1}, limits={"max_iterations": 5})
     assert agentflow.send("two").answer == "done"
     assert notes == [("Oslo", {"state": 1}), ("Rome", {})]
+
+
+def test_a_turn_that_died_before_it_began_begins_again_with_what_its_request_said(agentflow: Kit) -> None:
+    """T30: its process was killed right after the claim, before its first hook or model call."""
+
+    def look(ctx: FlowContext) -> None:
+        """Before the model sees the message."""
+
+    notes: list[Any] = []
+
+    def note(ctx: FlowContext) -> str:
+        """Note what the request said."""
+        notes.append((ctx.inputs["city"], dict(ctx.client)))
+        return "noted"
+
+    agentflow.agent(tools=[note], hooks={"step_start": [look]}, inputs=CITY, replies=[NOTES])
+    agentflow.kill_after(1)
+    with pytest.raises(ProcessKilled):
+        agentflow.submit(say("go", turn_id="t-1", inputs={"city": "Oslo"}, limits=ONE, client={"state": 1}))
+    agentflow.reopen()
+    agentflow.submit(say("go", turn_id="t-1"))
+    assert limit_of(agentflow.result("t-1")) == "max_iterations"
+    assert notes == [("Oslo", {"state": 1})]
 
 
 @pytest.mark.parametrize(

@@ -10,20 +10,19 @@ from agentflow.store.records import TurnRef
 from agentflow.store.sql.transaction import Tx
 
 _NAMED = """
-SELECT alias.target, alias.step, alias.after_seq, turn.id, turn.number, turn.after_seq
+SELECT alias.target, alias.step, alias.after_seq, turn.id, turn.number, turn.after_seq,
+       EXISTS (SELECT 1 FROM queue_entry WHERE session_key = ? AND turn_id = coalesce(alias.target, given.name))
 FROM (SELECT CAST(? AS TEXT) AS name) given
 LEFT JOIN alias ON alias.session_key = ? AND alias.kind = 'turn' AND alias.alias = given.name
 LEFT JOIN turn ON turn.session_key = ? AND turn.id = coalesce(alias.target, given.name)
 """
-_WAITING = "SELECT 1 FROM queue_entry WHERE session_key = ? AND turn_id = ? LIMIT 1"
 
 
 def resolve(tx: Tx, key: int, name: str) -> TurnRef | None:
     """The turn of this session that the name means, whether it waits, runs or has ended; null when there is none."""
-    target, step, named_seq, turn_id, number, turn_seq = tx.one(_NAMED, name, key, key)
+    target, step, named_seq, turn_id, number, turn_seq, waits = tx.one(_NAMED, key, name, key, key)
     if turn_id is not None:
         return TurnRef(turn_id, number, step, turn_seq if named_seq is None else named_seq)
     if target == "":
         return TurnRef("", after_seq=named_seq)
-    waits = tx.one(_WAITING, key, target or name) is not None
     return TurnRef(target or name, after_seq=named_seq) if waits else None
