@@ -47,12 +47,20 @@ def sub_agent_problems(
 
 
 def sub_agent_warnings(config: AgentConfig, project: Project, variables: Mapping[str, str]) -> Iterator[Problem]:
-    """Sub-agents that can never run: they need an input that no request to this agent can give."""
+    """Sub-agents that need an input which no request to this agent can give, and those whose file says what cannot hold
+    in a sub-agent (T35).
+    """
     for index, listed in enumerate(config.sub_agents):
         try:
             child = project.load(find_agent(project.root, sub_agent_reference(config, listed)), variables)
         except (AgentNotFound, InvalidConfig):
             continue
+        if child.settings.observability != config.settings.observability:
+            yield config.problem(
+                ("sub_agents", index),
+                f"'{child.name}' has another settings.observability, which does not hold in a sub-agent: what a turn "
+                "keeps is a matter of the agent that the session belongs to",
+            )
         missing = [name for name, spec in child.inputs.items() if spec.required and name not in config.inputs]
         if missing:
             needed = ", ".join(missing)

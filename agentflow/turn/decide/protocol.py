@@ -313,7 +313,7 @@ FORMS: Mapping[str, Form] = {
 
 AGENT: tuple[Field, ...] = (
     Field("prompt", "text", "Another prompt, as it is.", _text),
-    Field("template", "boolean", "Read that prompt as a template.", _flag),
+    Field("template", "boolean", "Read the texts given with it as templates.", _flag),
     Field("response_guidelines", "list of texts", "In place of the file's.", _texts),
     Field("constraints", "list of texts", "In place of the file's.", _texts),
     Field("settings", "object", "Keys of `settings`; the others stay.", _object),

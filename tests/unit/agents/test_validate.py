@@ -83,6 +83,22 @@ def test_two_ways_to_the_same_sub_agent_are_no_circle(tmp_path: Path) -> None:
     assert errors(tmp_path) == []
 
 
+@pytest.mark.parametrize(("own", "childs", "warned"), [("true", "false", True), ("false", "false", False)])
+def test_what_cannot_hold_in_a_sub_agent_is_warned_of(tmp_path: Path, own: str, childs: str, warned: bool) -> None:
+    """T35."""
+    write(tmp_path, "helper", f"settings: {{observability: {childs}}}")
+    write(tmp_path, "main", f"sub_agents: [helper]\nsettings: {{observability: {own}}}")
+    warnings = [each for each in validate_agent("main", tmp_path).warnings if "does not hold in a sub-agent" in each]
+    assert bool(warnings) is warned
+
+
+def test_a_worker_that_is_reached_in_the_clear_is_warned_of(tmp_path: Path) -> None:
+    """Z7."""
+    write(tmp_path, "main", "worker: http://worker.example/decide\nworker_secret: hush")
+    (warning,) = validate_agent("main", tmp_path).warnings
+    assert "use https://" in warning
+
+
 def test_a_sub_agent_that_can_never_run_for_want_of_an_input_is_warned_of(tmp_path: Path) -> None:
     write(tmp_path, "helper", "inputs: {customer: {required: true}}")
     write(tmp_path, "main", "sub_agents: [helper]")
