@@ -5,7 +5,9 @@ from __future__ import annotations
 from agentflow import events
 from agentflow.message import Usage
 from agentflow.store import rows
-from tests.contract.book import NOW, Book, user
+from agentflow.store.sql.tables import Base
+from agentflow.store.sql.transaction import Tx
+from tests.contract.book import NOW, TABLES, Book, Turn, ended, user
 from tests.contract.test_store_events import a_turn_of_everything
 
 
@@ -81,3 +83,45 @@ def test_earlier_turns_that_were_kept_stay(book: Book) -> None:
         assert [node.message.id for node in (await book.store.tree(kept.key)).nodes] == ["k"]
 
     book.run(test)
+
+
+STAY = {"turn", "step", "question", "hook_run", "event", "queue_entry"}
+BLANK = {
+    "turn": "request, tools_hash, plan, input, output, cache_read, cache_write, cost",
+    "step": "user_message_id, answer_id, answer_chars, first_token_ms",
+    "hook_run": "error",
+}
+
+
+def test_of_every_table_nothing_stays_but_an_outline(book: Book) -> None:
+    """Also of a table that comes later: what stays is listed here, and what of it is blank."""
+
+    async def test() -> None:
+        turn = await book.begin()
+        await book.writer.run(lambda tx: fill(tx, turn))
+        assert set(await book.rows_of(turn.key)) == set(TABLES)
+        await book.end(turn, ended(turn, answer=user("x"), chars=1), erase=True)
+        assert set(await book.rows_of(turn.key)) == STAY
+        for table, columns in BLANK.items():
+            of_turn = "number" if table == "turn" else "turn"
+            left = f"SELECT {columns} FROM {table} WHERE session_key = ? AND {of_turn} = ?"
+            found = await book.writer.run(lambda tx, left=left: tx.all(left, turn.key, turn.number))
+            assert {value for row in found for value in row} == {None}, table
+
+    book.run(test)
+
+
+def fill(tx: Tx, turn: Turn) -> None:
+    """A row of the turn in every table of the session, and something in each field that is to be blank."""
+    known = {"session_key": turn.key, "turn": turn.number, "kind": "message", "data": "{}"} | dict.fromkeys(
+        ("config_hash", "tools_hash"), "kept"
+    )
+    for table in TABLES:
+        columns = Base.metadata.tables[table].columns
+        values = [known.get(column.name, {int: 99, str: "x"}[column.type.python_type]) for column in columns]
+        names, marks = ", ".join(columns.keys()), ", ".join("?" * len(values))
+        tx.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", *values)
+    said = (
+        "UPDATE turn SET request = '{}', tools_hash = 'x', plan = 'x', cache_read = 1, cache_write = 1 WHERE number = ?"
+    )
+    tx.execute(f"{said} AND session_key = ?", turn.number, turn.key)

@@ -71,6 +71,7 @@ def close_turn(tx: Tx, write: CloseTurn) -> Appended:
     session.release()
     if write.erase:
         erase(tx, last.session_key, last.turn)
+        session.head = None
     session.save(tx, last.at)
     return Appended(session.seq, None, _following(tx, session, write.owning), closed)
 

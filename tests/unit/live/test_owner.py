@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -81,3 +83,31 @@ def test_a_process_with_the_same_number_and_another_start_is_another_one(mine: O
     for pid in (PARENT, os.getpid()):
         other = str(int(start_of(pid)) + 1)
         assert not is_alive(told(mine, pid=pid, started=other), instant() + LEASE, "t-1")
+
+
+@pytest.mark.parametrize("part", [0, 1, 2], ids=["host", "boot", "namespace"])
+def test_each_part_of_a_machine_tells_it_from_another(mine: Owner, part: int) -> None:
+    """The same number on another host, from before the last boot, or in another container: only its lease tells."""
+    parts = mine.text.split("|")
+    assert parts[part]
+    parts[part] = "another"
+    assert is_alive("|".join(parts), instant() + 1, "t-1")
+    assert not is_alive("|".join(parts), instant(), "t-1")
+
+
+def test_a_process_that_has_ended_is_dead_before_anybody_waits_for_it(mine: Owner) -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        beside = told(mine, pid=process.pid, started=start_of(process.pid))
+        assert is_alive(beside, instant() + LEASE, "t-1")
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # a zombie
+        assert not is_alive(beside, instant() + LEASE, "t-1")
+
+
+def test_where_no_start_is_told_the_number_alone_answers(mine: Owner) -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        beside = told(mine, pid=process.pid, started="")
+        assert is_alive(beside, instant() + LEASE, "t-1")
+        process.kill()
+        process.wait()
+        assert not is_alive(beside, instant() + LEASE, "t-1")
