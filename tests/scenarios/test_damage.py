@@ -145,3 +145,18 @@ def test_a_lean_session_is_repaired_where_the_whole_path_is_read(agentflow: Kit,
         assert agentflow.send(text).answer == "fine"
     assert len(agentflow.events("history.repaired")) == 1
     assert agentflow.run(agentflow.runtime.explain("test", SESSION))["damage"] is None
+
+
+@pytest.mark.parametrize("name", ["the row of the call is gone", "the reply is gone"])
+def test_a_pause_is_answered_all_the_same(agentflow: Kit, agentflow_db: str, name: str) -> None:
+    """The next message is the answer, whatever is left of the call that asked."""
+    asks = {"tool_calls": [call("ask_user", questions=[{"header": "Which", "question": "Which one?"}])]}
+    agentflow.agent(replies=[asks, {"text": "fine"}, {"text": "fine"}], settings={"lean_history": False})
+    assert agentflow.send("which?").question
+    agentflow.restart()
+    change(
+        agentflow_db, "DELETE FROM tool_call" if name.startswith("the row") else "DELETE FROM message WHERE depth = 2"
+    )
+    for text in ("green", "two"):
+        assert agentflow.send(text).answer == "fine"
+        check_wire(agentflow.requests[-1].messages)

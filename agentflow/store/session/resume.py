@@ -24,6 +24,7 @@ from agentflow.tools.results import ToolResult
 from agentflow.turn_table import Trigger, move
 
 _ANSWER = move(TurnState.PAUSED_ASK_USER, Trigger.ANSWER)
+_CALL = "SELECT 1 FROM tool_call WHERE session_key = ? AND execution = ? AND id = ?"
 
 
 class Resume:
@@ -74,6 +75,10 @@ class Resume:
         """Stage the result of an open call, which stands in this status."""
         execution = self.paused.execution
         message = Message(message_id, "tool", result.text, (), call_id, name)
+        if self._tx.one(_CALL, self._session.key, execution, call_id) is None:  # deleted from outside (C36)
+            reply_id = head_id(self._tx, self._session) or ""
+            lost = rows.InsertToolCall(execution, call_id, self.paused.turn, reply_id, name, status, None)
+            self._session.rows.append(lost)
         self._session.rows.append(
             rows.EndToolCall(
                 ToolCallStatus.FINISHED, None, int(result.ok), message_id, result.full, int(result.altered), execution,
