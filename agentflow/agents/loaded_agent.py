@@ -181,12 +181,6 @@ class LoadedAgent:
             ),
         )
 
-    def summary_model(self, strategy: Strategy | None) -> Model:
-        """Who writes a summary: what the strategy names, without one `compaction_interface`, else main (X8, X13)."""
-        if strategy is None:
-            return self.models[self.config.settings.compaction_interface or MAIN]
-        return self.models[summary_interface(strategy.llm, strategy.model)]
-
     @cached_property
     def schemas(self) -> list[dict[str, Any]]:
         return tool_schemas(self.tools.values())

@@ -175,6 +175,23 @@ def test_a_result_for_another_open_call_reaches_it(agentflow: Kit) -> None:
     assert results(agentflow.requests[1]) == ['{"refunded":1}', "4"]
 
 
+@pytest.mark.parametrize("ends", [True, False], ids=["done", "its own result"])
+def test_what_was_acknowledged_outside_is_kept(agentflow: Kit, ends: bool) -> None:
+    """C34: the first result counts, also when the worker ends the turn or gives another one a moment later."""
+    kit = agentflow
+
+    async def execute(request: dict[str, Any]) -> dict[str, Any]:
+        call_id = request["trigger"]["id"]
+        settled = await kit.runtime.settle("s-1", call_id, result="from outside")
+        assert settled["outcome"] == "settled"
+        return {"actions": [{"type": "done"} if ends else {"type": "tool.result", "id": call_id, "result": "late"}]}
+
+    tools, replies = [{"flow": refund, "handler": "worker"}], [{"tool_calls": [call("refund", amount=1)]}]
+    answers(kit, "tool.execute", execute, tools=tools, replies=[*replies, *([] if ends else [{"text": "ok"}])])
+    assert kit.send("hi").state == "done"
+    assert [message["content"] for message in kit.path() if message["role"] == "tool"] == ["from outside"]
+
+
 def test_an_id_that_is_taken_is_replaced_and_told(agentflow: Kit) -> None:
     """D22, C33: and so is that of a call which is answered from outside."""
     tools = [double, {"flow": refund, "handler": "worker"}]

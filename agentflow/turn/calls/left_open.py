@@ -53,12 +53,12 @@ async def settled(step: Step, execution: Execution, prepared: Prepared, given: d
     ends = loop.time() + seconds if seconds else None
     while True:
         step.settled.clear()
-        if prepared.call.id in given:
-            return given.pop(prepared.call.id)
         found = await step.store.settlement(*call)
         if found is not None:
             ok, text = found
             return ToolResult(ok, text, error_code=None if ok else "tool_failed")
+        if prepared.call.id in given:  # what was acknowledged outside is kept, whatever is decided later (C34)
+            return given.pop(prepared.call.id)
         wait = _POLL_SECS if ends is None else min(_POLL_SECS, ends - loop.time())
         if wait <= 0:
             late = refused(f"'{prepared.tool.name}' was not settled within {seconds:g} seconds", "timeout")

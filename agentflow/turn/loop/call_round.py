@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from agentflow.conversation.history import Exchange
 from agentflow.conversation.questions import check_questions
-from agentflow.conversation.repair import close
+from agentflow.conversation.repair import Given as Known
+from agentflow.conversation.repair import OpenCall, close
 from agentflow.message import Message, ToolCall, text_of
 from agentflow.tools.calls import finalize
 from agentflow.tools.results import ToolResult, refused
@@ -127,12 +128,21 @@ class CallRound:
         """What a worker said at `tool.execute` instead of leaving the call open."""
         for given in decision.given:
             if given.id in self._execution.in_flight.calls:
-                self._give(batch, given)
+                await self._give(batch, given)
         return await self._broken_off(batch, decision)
 
-    def _give(self, batch: ToolBatch, given: Given) -> None:
-        message_id = self._step.new_id()
-        batch.results.append(tool_calls.finish(self._execution, given.id, message_id, given.outcome, None))
+    async def _give(self, batch: ToolBatch, given: Given) -> None:
+        known = (await self._given_outside(self._execution.in_flight.calls[given.id])).given
+        result = given.outcome if known is None else ToolResult(known.ok, known.text)
+        batch.results.append(tool_calls.finish(self._execution, given.id, self._step.new_id(), result, None))
+
+    async def _given_outside(self, call: OpenCall) -> OpenCall:
+        """An open call with the result that was acknowledged to somebody and is not recorded yet (C34)."""
+        execution = self._execution
+        if call.name not in execution.agent.worker_tools:
+            return call
+        found = await self._step.store.settlement(execution.journal.session_key, execution.number, call.id)
+        return call if found is None else replace(call, given=Known(*found))
 
     async def _broken_off(self, batch: ToolBatch, decision: Decision) -> Decision | Pause:
         """Go on with what was decided while calls may be open: they are closed, or left behind with their path."""
@@ -140,7 +150,8 @@ class CallRound:
         decision = replace(decision, record=None, given=())
         if decision.leaves or isinstance(decision.then, Fail):
             return decision
-        closing = close(tuple(self._execution.in_flight.calls.values()), "", _ENDED, marker=None, always=False)
+        still_open = [await self._given_outside(call) for call in self._execution.in_flight.calls.values()]
+        closing = close(still_open, "", _ENDED, marker=None)
         batch.results += tool_calls.close_all(self._execution, closing, self._step.new_id)
         return self._completed(batch, decision)
 

@@ -89,11 +89,9 @@ class ToolRuns:
             decision = await self._course.decide(ToolExecute(call, prepared.arguments), NOTHING)
             if decision.leaves or decision.calls or decision.then is not None:
                 return decision
-            results = {given.id: given.outcome for given in decision.given}
-            own = results.pop(call.id, None)
-            for call_id, result in results.items():
-                self.give(call_id, result)
-        return own or await left_open.settled(self._step, self._execution, prepared, self.given)
+            for given in decision.given:
+                self.give(given.id, given.outcome)
+        return await left_open.settled(self._step, self._execution, prepared, self.given)
 
 
 async def read_material(step: Step, execution: Execution, prepared: Prepared) -> ToolResult:
