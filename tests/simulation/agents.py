@@ -228,7 +228,7 @@ def _agent(name: str, settings: dict[str, Any] | None = None, **keys: Any) -> di
 
 
 _FULL = {"lean_history": False}
-_PATIENT = {"tool_timeout_secs": 35, "llm_timeout_secs": 45, "turn_timeout_secs": 120}  # longer than a lease
+_PATIENT = {"tool_timeout_secs": 70, "llm_timeout_secs": 60, "turn_timeout_secs": 200}  # longer than a lease
 AGENTS: dict[str, dict[str, Any]] = {
     each["name"]: each
     for each in (
@@ -239,7 +239,7 @@ AGENTS: dict[str, dict[str, Any]] = {
         _agent("asker", {**_FULL, "ask_user_expiry_secs": 20}, hooks={"step_end": _HOOKS["step_end"]}),
         _agent("chief", _FULL, sub_agents=["helper", "asker"]),
         _agent("hookchief", _FULL, sub_agents=["helper", "asker"], hooks=_HOOKS),
-        _agent("patient", {**_FULL, **_PATIENT}),
+        _agent("patient", {**_FULL, **_PATIENT}, tools=["mark", "hang"]),
         _agent("short", _FULL, context=_MAKING_ROOM),
         _agent("idle", {"lean_history": True}, context={"strategy": [{"use": "reset", "idle_secs": 5}]}),
         _agent("planned", _FULL, planning={"planner": "llm://main"}),

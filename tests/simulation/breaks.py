@@ -28,17 +28,17 @@ class Break:
 
 BREAKS: tuple[Break, ...] = (
     Break(
-        "a claim does not raise the epoch", "agentflow.store.jobs.append",
-        '_FENCE = "WHERE key = ? AND epoch = ? AND turn = ?', '_FENCE = "WHERE key = ? AND ? IS NOT NULL AND turn >= ?',
+        "a writer is not fenced", "agentflow.store.jobs.append",
+        '_FENCE = "WHERE key = ? AND epoch = ? AND turn = ?',
+        '_FENCE = "WHERE key = ? AND ? IS NOT NULL AND ? IS NOT NULL',
     ),
     Break(
         "the last of the queue goes first", "agentflow.store.session.waiting",
         "first = load(tx, session.key)[0]", "first = load(tx, session.key)[-1]",
     ),
     Break(
-        "repair leaves calls open", "agentflow.store.session.close_turn",
-        "    _close_calls(tx, session, turn, left.execution, closing.results, new_id)\n    for call_id, _, _ in",
-        "    for call_id, _, _ in",
+        "what closes a turn leaves its calls open", "agentflow.store.session.close_turn",
+        "    _close_calls(tx, session, turn, left.main, closing.results, new_id)\n", "",
     ),
     Break(
         "a live reader is told under other numbers", "agentflow.live.event_feed",
@@ -80,7 +80,7 @@ BREAKS: tuple[Break, ...] = (
     ),
     Break(
         "a stop leaves running tools alone", "agentflow.turn.calls.tool_batch",
-        "            await _abandon(self._running)", "            pass",
+        "        await _abandon(running)", "        await asyncio.sleep(0)",
     ),
     Break(
         "usage of a turn forgets a call", "agentflow.turn.run.journal",

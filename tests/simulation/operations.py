@@ -303,7 +303,7 @@ CLIENTS: dict[str, Callable[[Client], Awaitable[None]]] = {
 _WEIGHTS = {
     "say": 22, "queue": 8, "interrupt": 4, "append": 3, "resend": 5, "edit": 3, "regenerate": 3, "resync": 2,
     "checkout": 2, "switch": 1, "answer": 9, "stop": 5, "settle": 4, "read": 3, "follow": 3, "result": 3,
-    "kill": 3, "kill_after_commit": 5, "close": 2, "suspend": 2, "refuse": 2, "slow": 2,
+    "kill": 3, "kill_after_commit": 5, "close": 2, "suspend": 4, "refuse": 2, "slow": 2,
 }  # fmt: skip
 
 

@@ -103,7 +103,7 @@ _NEVER: dict[str, str] = {
 }  # fmt: skip
 _ENDS = (
     "SELECT turn.number, turn.state, (SELECT count(*) FROM step WHERE step.session_key = ?1 AND step.turn = "
-    "turn.number), coalesce(sum(json_extract(data, '$.pending')), 0), count(event.seq) FROM turn LEFT JOIN event "
+    "turn.number), coalesce(sum(json_extract(event.data, '$.pending')), 0), count(event.seq) FROM turn LEFT JOIN event "
     "ON event.session_key = ?1 AND event.turn = turn.number AND type = 'done' WHERE turn.session_key = ?1 "
     "GROUP BY turn.number, turn.state"
 )

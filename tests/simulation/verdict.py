@@ -22,7 +22,7 @@ _CHANGED_LATER = ("hooked", "hookchief", "chief", "served", "leanserved")  # hoo
 def check(world: World) -> None:
     """Raises `Violation`."""
     world.slots += [None, None]
-    world.hosts += ["z", "z"]
+    world.hosts += [world.hosts[0], "another"]
     world._back_at += [0, 0]
     first, second = world._open(len(world.slots) - 2), world._open(len(world.slots) - 1)
     sessions = [session for (session,) in world.rows.all("SELECT id FROM session ORDER BY key")]

@@ -367,7 +367,7 @@ class World:
                     process.task(self._close(process), f"{process.name} closes")
             case "suspend":
                 process.is_disturbed = True
-                process.lane.awake_at = self.loop.now + rng.choice([1.0, 20.0, 45.0])
+                process.lane.awake_at = self.loop.now + rng.choice([1.0, 33.0, 45.0])
                 self.loop.alarm(process.lane.awake_at)
             case "refuse":
                 process.is_disturbed = True
