@@ -291,7 +291,8 @@ class RunningTurns:
             self._owner.lost(turn_id)
             if not task.cancelled():
                 _log.error("%s ended without a result: %s", task.get_name(), task.exception())
-        if self._turns[session_id].task is task:  # the next turn may have begun
+        running = self._turns.get(session_id)
+        if running is not None and running.task is task:  # the next turn may have begun, and even ended
             del self._turns[session_id]
             self._feeds.stop(session_id)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentflow import AgentflowError, Event, Runtime, TurnAlreadyActive
+from agentflow import AgentflowError, Event, Runtime, StaleOwner, TurnAlreadyActive
 from agentflow.store.sql.database import open_database
 from agentflow.testing import Kit
 from tests.scenarios.invariants import check_log, check_session, check_wire
@@ -151,3 +151,19 @@ def test_a_reader_that_loses_its_connection_after_each_event_misses_nothing(agen
         told += agentflow.run(one_at_a_time(result.turn_id))
         first = told[-1].seq or 0
     check_log(told, is_running=False)
+
+
+def test_a_turn_that_lost_its_session_may_end_after_the_one_that_followed_it(agentflow: Kit) -> None:
+    """C35: found by the simulation: a process that stood still is claimed from, claims again, and is quicker then."""
+
+    async def lost() -> Any:
+        raise StaleOwner("another process has the session")
+
+    async def ended() -> None:
+        task = asyncio.get_running_loop().create_task(lost())
+        await asyncio.wait([task])
+        agentflow.runtime._turns._ended("s-1", "t-1", task)
+
+    agentflow.agent(replies=[{"text": "ok"}])
+    agentflow.run(ended())
+    assert agentflow.send("hi").answer == "ok"

@@ -28,11 +28,6 @@ class Break:
 
 BREAKS: tuple[Break, ...] = (
     Break(
-        "a writer is not fenced", "agentflow.store.jobs.append",
-        '_FENCE = "WHERE key = ? AND epoch = ? AND turn = ?',
-        '_FENCE = "WHERE key = ? AND ? IS NOT NULL AND ? IS NOT NULL',
-    ),
-    Break(
         "the last of the queue goes first", "agentflow.store.session.waiting",
         "first = load(tx, session.key)[0]", "first = load(tx, session.key)[-1]",
     ),
@@ -66,10 +61,6 @@ BREAKS: tuple[Break, ...] = (
         "return lease_until > instant() and _exists(int(pid), started)", "return False",
     ),
     Break(
-        "leases are not renewed", "agentflow.running",
-        "await self._store.renew(", "await asyncio.sleep(0); (lambda *_: None)(",
-    ),
-    Break(
         "a failed commit is acknowledged", "agentflow.store.sql.writer",
         "            self._fail(group, error)\n            return False\n        return True",
         "            return False\n        return True",
@@ -77,10 +68,6 @@ BREAKS: tuple[Break, ...] = (
     Break(
         "a joined submit's turn id is forgotten", "agentflow.store.session.waiting",
         "if joined and request.turn_id_given", "if joined and not request.turn_id_given",
-    ),
-    Break(
-        "a stop leaves running tools alone", "agentflow.turn.calls.tool_batch",
-        "        await _abandon(running)", "        await asyncio.sleep(0)",
     ),
     Break(
         "usage of a turn forgets a call", "agentflow.turn.run.journal",
