@@ -1,4 +1,4 @@
-"""What the README shows is true: read from top to bottom it runs, and its pictures are drawn from us."""
+"""What README and docs show is true: read from top to bottom they run, and their pictures are drawn from us."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import fields
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agentflow import Runtime, with_runtime
+from agentflow import Runtime, TurnResult, Usage, errors, with_runtime
+from agentflow.conversation.inbox import KINDS, Input
+from agentflow.models.script import ERROR_KINDS, FINISH_REASONS, ScriptedReply
 from agentflow.tools.hook_calls import GIVEN
 from agentflow.turn.calls.hooks import _ALLOWED
 from agentflow.turn_table import diagram
@@ -26,7 +29,12 @@ from tests.guards.source import FOLDERS, ROOT
 from tests.guards.test_layers import LAYERS
 
 README = (ROOT / "README.md").read_text("utf-8")
-BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+# The pages whose blocks go on where the README ends, in the order a reader would take them.
+READ_ON = ("conversations", "agents", "inputs-and-results", "scripted-model", "testing", "operating", "changing")
+PAGES = {name: (ROOT / "docs" / f"{name}.md").read_text("utf-8") for name in READ_ON}
+BOOK = "\n".join([README, *PAGES.values()])
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", BOOK, re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)#\s]+)\)")
 SET_UP = ("python3 -m venv", "./check")  # what CI runs from nothing
 NEEDS_A_KEY = "export"
 OF_THIS_CHECKOUT = ".venv/bin/"
@@ -124,13 +132,14 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
 
 
 def test_everything_shown_works_in_the_order_shown(reader: Reader) -> None:
-    untold = {"submit", "db"}  # what only programs and operators need
+    untold = {"submit"}  # what only programs need
     told = {words.split()[0] for words in reader.ran}
     assert set(COMMANDS) - told - untold == set()
     assert {"sessions ls", "sessions show", "sessions tree", "sessions checkout", "pytest"} <= set(reader.ran)
-    assert {"workflows/accounts.py", "tests/test_time.py"} <= set(reader.written)
+    assert {"workflows/accounts.py", "tests/test_time.py", "tests/test_refund.py"} <= set(reader.written)
     assert "has 5 words" in reader.printed
     assert "branched: That text has 5 words." in reader.printed
+    assert "once: That text has 5 words.\nagain: True" in reader.printed
 
 
 def test_what_the_keys_shown_do_can_be_seen(reader: Reader) -> None:
@@ -148,7 +157,7 @@ def test_what_the_keys_shown_do_can_be_seen(reader: Reader) -> None:
 def test_the_files_shown_are_the_ones_init_writes() -> None:
     shown = [found[1] for _, text in BLOCKS if (found := FILE.match(text)) and found[1] in FILES]
     assert shown == ["agents/guide/agent.yaml", "workflows/texts.py"]
-    assert {name for name in FILES if f"`{name}`" in README} == {"tests/test_guide.py"}
+    assert {name for name in FILES if f"`{name}`" in BOOK} == {"tests/test_guide.py"}
 
 
 @pytest.mark.parametrize("command", [block.strip() for block in _blocks("sh") if block.startswith(SET_UP)])
@@ -157,7 +166,7 @@ def test_ci_runs_the_set_up_commands_as_they_are_shown(command: str) -> None:
 
 
 def test_the_commands_of_this_checkout_name_what_is_there() -> None:
-    commands = re.findall(rf"{re.escape(OF_THIS_CHECKOUT)}python -m (\S+)([^`\n]*)", README)
+    commands = re.findall(rf"{re.escape(OF_THIS_CHECKOUT)}python -m (\S+)([^`\n]*)", BOOK)
     assert {module for module, _ in commands} == {"tests.benchmarks", "agentflow.config.keys.schema", "pytest"}
     assert all(find_spec(module) for module, _ in commands)
     parts = next(rest for module, rest in commands if module == "tests.benchmarks").split(" --")[0].split()
@@ -165,20 +174,59 @@ def test_the_commands_of_this_checkout_name_what_is_there() -> None:
 
 
 def test_every_path_that_is_named_is_there() -> None:
-    named = re.findall(r"[`(]((?:[\w.]+/)+[\w.]*)[`)]", README)
-    named += [word for command in re.findall(r"`\.venv/bin/python ([^`]*)`", README) for word in command.split()]
-    paths = {name for name in named if "/" in name and not name.startswith(".venv")} - FILES.keys()
-    assert {"tests/guards/test_layers.py", "agent_yaml/REFERENCE.md"} <= paths
+    named = re.findall(r"`((?:[\w.]+/)+[\w.]*)`", BOOK)
+    named += [word for command in re.findall(r"`\.venv/bin/python ([^`]*)`", BOOK) for word in command.split()]
+    paths = {name for name in named if "/" in name and not name.startswith((".venv", "agents/", "agentflow.result/"))}
+    paths -= FILES.keys()
+    assert {"tests/guards/test_layers.py", "agentflow/turn_table.py"} <= paths
     assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("page", sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/**/*.md")))
+def test_every_link_of_a_page_leads_somewhere(page: str) -> None:
+    folder = (ROOT / page).parent
+    links = [link for link in LINK.findall((ROOT / page).read_text("utf-8")) if "://" not in link]
+    assert [link for link in links if not (folder / link).exists()] == []
+
+
+def test_the_readme_leads_to_every_page() -> None:
+    linked = {link for link in LINK.findall(README) if "://" not in link}
+    assert [link for link in linked if not (ROOT / link).exists()] == []
+    pages = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/*.md")}
+    assert pages - linked == set()
+
+
+def test_the_tables_of_shapes_are_the_code_s() -> None:
+    page = PAGES["inputs-and-results"]
+    common = {part.name for part in fields(Input)}
+    for name, kind in KINDS.items():
+        own = ", ".join(f"`{part.name}`" for part in fields(kind) if part.name not in common)
+        assert f"| `{name}` | {own} |" in page
+    result = TurnResult("", "", 1, "done", None, Usage()).as_dict()
+    assert re.findall(r"^\| `(\w+)` \|", page.partition("## Results")[2].partition("## Errors")[0], re.M) == list(
+        result
+    )
+    classes = {each.code: name for name, each in vars(errors).items() if name[0].isupper() and hasattr(each, "code")}
+    del classes["agentflow_error"]
+    assert dict(re.findall(r"^\| `(\w+)` \| `(\w+)` \|$", page, re.MULTILINE)) == classes
+
+
+def test_the_script_format_shown_is_the_one_that_is_read() -> None:
+    page = PAGES["scripted-model"]
+    assert ", ".join(ERROR_KINDS) in page
+    assert ", ".join(FINISH_REASONS) in page
+    told = set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (.*?) \|", page, re.MULTILINE))))
+    assert {part.name for part in fields(ScriptedReply)} - {"template"} == told
 
 
 def test_the_state_diagram_is_the_machine_s() -> None:
     assert _blocks("mermaid") == [diagram()]
+    assert diagram() in README
 
 
 def test_the_points_of_hooks_are_the_ones_there_are() -> None:
     rows = [f"| {point} | {', '.join(told)} | {', '.join(_ALLOWED[point])} |" for point, told in GIVEN.items()]
-    assert "\n".join(rows) in README
+    assert "\n".join(rows) in BOOK
 
 
 def test_the_layers_shown_are_the_ones_that_are_held() -> None:
@@ -196,4 +244,4 @@ def test_the_house_shows_every_room() -> None:
 
 
 def test_the_page_can_be_read_in_one_go() -> None:
-    assert README.count("\n") < 430
+    assert README.count("\n") < 250
