@@ -52,6 +52,9 @@ CATALOGUE: dict[str, Described] = {
         "Room was made on a new branch; going to `previous_head_id` undoes it.",
     ),
     events.CONTEXT_KEPT: Described("reason", "No room was made; the history is what it was."),
+    events.HISTORY_REPAIRED: Described(
+        "closed, left_out, head_id, previous_head_id", "Rows were damaged from outside; the path goes on beside them."
+    ),
     events.STATE_UPDATED: Described("version, head_id", "A worker wrote the agent's state."),
     events.STEP_COMPLETED: Described("order, state", "A step ended, with the state its turn then had."),
     events.TURN_PAUSED: Described("", "The turn waits, in no process."),
