@@ -88,11 +88,7 @@ def test_an_older_file_that_is_ours_has_no_mark_and_is_taken(tmp_path: Path) -> 
 
 def _listed(project: Path, db: Path) -> list[str]:
     found = with_runtime(lambda runtime: runtime.sessions(), project, db=str(db), read_only=True)
-    return [session["session_id"] for session in _rows(found)]
-
-
-def _rows(found: object) -> list[dict[str, str]]:
-    return list(found) if isinstance(found, list) else list(found["sessions"])  # type: ignore[index]
+    return [session["session_id"] for session in found]
 
 
 def test_reading_makes_no_file_and_changes_none(tmp_path: Path) -> None:
@@ -106,11 +102,11 @@ def test_a_reader_that_stays_sees_what_is_written_meanwhile(tmp_path: Path) -> N
     """It reads the file as it lies while nobody works on it, and looks again before each use."""
 
     async def watch(runtime: Runtime) -> list[int]:
-        counts = [len(_rows(await runtime.sessions()))]
+        counts = [len(await runtime.sessions())]
         async with Runtime.open(tmp_path, db=str(path)) as writer:
             await writer.run("s-1", "assistant", "Hello.")
-            counts.append(len(_rows(await runtime.sessions())))
-        counts.append(len(_rows(await runtime.sessions())))
+            counts.append(len(await runtime.sessions()))
+        counts.append(len(await runtime.sessions()))
         return counts
 
     path = tmp_path / "some.db"
