@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -216,5 +217,28 @@ def test_a_repaired_turn_has_what_it_said_and_when_it_lived_last(book: Book) -> 
         tree = await book.store.tree(lost.key)
         assert [node.message.content for node in tree.nodes][:2] == ["go", "half\n<INTERRUPTED>"]
         assert tree.nodes[1].message.id == "r-1"
+
+    book.run(test)
+
+
+def test_everything_that_a_request_says_is_there_after_each_pause(book: Book) -> None:
+    """C8: also what an answer leaves out; field by field."""
+
+    async def test() -> None:
+        said = {
+            "inputs": {"a": 1},
+            "limits": {"max_iterations": 3},
+            "client": {"state": {"s": 1}, "context": ["c"], "forwarded_props": {"p": 1}},
+            "stream": False,
+            "tools": [{"name": "theirs", "description": "", "parameters": {}}],
+        }
+        claimed = await book.claim(say(**said))
+        first = claimed.options
+        assert [tool.name for tool in first.tools] == ["theirs"]
+        for call_id, anew in (("one", {}), ("two", {"inputs": {"b": 2}}), ("three", {})):
+            await book.pause(turn_of(claimed), call_id)
+            claimed = await book.claim(answer(call_id, **anew))
+        expected = replace(first, inputs={"a": 1, "b": 2})
+        assert claimed.options == expected
 
     book.run(test)

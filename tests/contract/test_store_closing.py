@@ -5,16 +5,19 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
+import pytest
+
 from agentflow import events
 from agentflow.clock import uuid7
 from agentflow.conversation.repair import INTERRUPTED
+from agentflow.errors import NoPendingQuestion
 from agentflow.message import Message, ToolCall
 from agentflow.store import rows
 from agentflow.store.records import StepRecord
-from agentflow.store.requests import Append, Close, CloseTurn, Seen
+from agentflow.store.requests import Append, Close, CloseTurn, MergeView, Seen, Settle
 from agentflow.store.rows import Row, message_row
 from agentflow.turn_table import Trigger
-from tests.contract.book import NOW, Book, Turn, assistant, turn_of, user
+from tests.contract.book import NOW, Book, Turn, assistant, owning_of, turn_of, user
 
 LATER = NOW + 3_600_000_000
 NEXT = {"type": "client.message", "message": {"role": "user", "content": "next"}}
@@ -117,11 +120,11 @@ def test_every_row_of_a_failed_turn_is_ended_as_what_it_was(book: Book) -> None:
 def test_results_below_stand_under_each_other_on_the_path_of_their_run(book: Book) -> None:
     async def test() -> None:
         turn = await family(book, heard=False)
-        await closed(book, turn, failing())
+        ended = await closed(book, turn, failing())
         path = [entry.message for entry in await book.store.run_path(turn.key, 2)]
         assert [message.tool_call_id for message in path] == [None, "x", "y"]
         read = [event for event in await book.store.events(book.session_id, 0) if event.type == events.MESSAGE_NEW]
-        told = {event.data["message"]["id"]: event.data["parent_id"] for event in read}
+        told = {entry.ref: entry.full["parent_id"] for entry in ended.log if entry.type == events.MESSAGE_NEW}
         assert [told[message.id] for message in path[1:]] == [message.id for message in path[:-1]]
         below = {event.data["message"]["id"] for event in read if event.data.get("execution") == 2}
         assert below == {message.id for message in path[1:]}
@@ -238,5 +241,115 @@ def test_a_late_message_of_a_repaired_session_stands_at_its_own_branch(book: Boo
         await book.say(after, user("more"))
         path = [entry.message.content for entry in await book.store.path(turn.key, after.head, lean_before=None)]
         assert path[-3:] == [f"said to the user\n{INTERRUPTED}", "next", "more"]
+
+    book.run(test)
+
+
+def test_calls_that_were_cut_short_say_whether_they_had_begun(book: Book) -> None:
+    """T24: and a turn that showed nothing leaves no text."""
+
+    async def test() -> None:
+        turn = await begun(book)
+        reply = assistant(None, ToolCall("begun", "pay", "{}"), ToolCall("not yet", "pay", "{}"))
+        await book.say(turn, reply)
+        status = {"begun": "started", "not yet": "planned"}
+        written: list[Row] = [rows.InsertToolCall(1, id_, 1, reply.id, "pay", status[id_], NOW) for id_ in status]
+        asked = rows.InsertLlmCall("r-1", 1, 1, 1, 1, "main", "m", "requested", NOW, None, None)
+        await book.append(turn, [asked, *written])
+        await book.claim(NEXT, at=LATER)
+        said = {node.message.tool_call_id: node.message for node in (await book.store.tree(turn.key)).nodes}
+        assert str(said["begun"].content).startswith("Not finished:")
+        assert str(said["not yet"].content).startswith("Not run:")
+        assert INTERRUPTED not in str(await book.store.tree(turn.key))
+
+    book.run(test)
+
+
+async def paused(book: Book, **changed: int) -> Turn:
+    turn = await begun(book)
+    await book.pause(turn, "asked")
+    for column, value in changed.items():
+        set_ = f"UPDATE question SET {column} = ? WHERE session_key = ?"
+        await book.writer.run(lambda tx, set_=set_, value=value: tx.execute(set_, value, turn.key))
+    return turn
+
+
+def test_a_question_whose_time_is_over_is_no_failure(book: Book) -> None:
+    """T21: the turn is aborted and says why; the question is expired, not stopped."""
+
+    async def test() -> None:
+        await paused(book, expires_at=LATER)
+        await book.claim(NEXT, at=LATER)
+        assert await all_of(book, "SELECT state FROM question WHERE 1 = 1") == [("expired",)]
+        told = [event.type for event in await book.store.events(book.session_id, 0)]
+        assert events.ERROR not in told
+        done = [event.data for event in await book.store.events(book.session_id, 0) if event.type == events.DONE]
+        assert done[-1]["aborted"] is True
+
+    book.run(test)
+
+
+ANSWER = {"type": "ask_user.answer", "tool_call_id": "asked", "answers": "L"}
+
+
+def test_a_stop_that_came_as_the_turn_paused_is_heard_by_the_next_claim(book: Book) -> None:
+    """T25: whatever that claim brings, and nothing of the stop is left for the turn after it."""
+
+    async def test() -> None:
+        turn = await begun(book)
+        ask = "UPDATE session SET stop_turn = 't-1' WHERE key = ?"
+        await book.writer.run(lambda tx: tx.execute(ask, turn.key))
+        await book.pause(turn, "asked")
+        with pytest.raises(NoPendingQuestion):
+            await book.claim(ANSWER)
+        await book.claim(NEXT)
+        assert await all_of(book, "SELECT state FROM question WHERE 1 = 1") == [("stopped",)]
+        assert await book.store.stops([turn.key]) == []
+
+    book.run(test)
+
+
+def test_every_answering_message_is_known_by_its_id(book: Book) -> None:
+    """C26."""
+
+    async def test() -> None:
+        await paused(book)
+        said = [{"id": id_, "role": "user", "content": id_} for id_ in ("u-2", "u-3", "u-4")]
+        await book.claim({"type": "client.append", "messages": said})
+        found = await all_of(book, "SELECT alias FROM alias WHERE kind = 'message'")
+        assert sorted(found) == [("u-2",), ("u-3",), ("u-4",)]
+
+    book.run(test)
+
+
+def test_a_call_has_the_result_that_was_there_first(book: Book) -> None:
+    """C34: of one from outside and the end of its time."""
+
+    async def test() -> None:
+        turn = await begun(book)
+        reply = assistant(None, ToolCall("late", "pay", "{}"), ToolCall("in time", "pay", "{}"))
+        await book.say(turn, reply)
+        calls: list[Row] = [rows.InsertToolCall(1, c.id, 1, reply.id, "pay", "started", NOW) for c in reply.tool_calls]
+        await book.append(turn, calls)
+        assert await book.store.give_up(turn.key, 1, "late", "too late") == (False, "too late")
+        settled = Settle(
+            book.session_id, "in time", True, "paid", {"helper": ["pay"]}, owning_of("me", NOW, alive=True)
+        )
+        assert (await book.store.settle(settled)).outcome == "settled"
+        assert await book.store.give_up(turn.key, 1, "in time", "too late") == (True, "paid")
+
+    book.run(test)
+
+
+def test_a_view_of_a_worker_that_goes_back_says_so_and_forks(book: Book) -> None:
+    """C33, C14: what follows the place already is not overwritten."""
+
+    async def test() -> None:
+        turn = await begun(book)
+        await book.say(turn, Message("a-1", "assistant", "one"))
+        view = MergeView(turn.key, turn.epoch, 1, 1, NOW, (Message("u-1", "user", "go"),), uuid7)
+        merged = await book.store.merge_view(view)
+        assert (merged.head_id, merged.forks) == ("u-1", True)
+        assert [entry.type for entry in merged.log] == [events.HEAD_MOVED]
 
     book.run(test)

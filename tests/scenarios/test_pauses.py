@@ -168,3 +168,27 @@ async def waits() -> str:
     """Never end."""
     await asyncio.Event().wait()
     return "never"
+
+
+def test_a_turn_that_failed_is_erased_too(agentflow: Kit, agentflow_db: str) -> None:
+    """R5."""
+    off = {"observability": False, "max_iterations": 1, "on_limit": "stop"}
+    agentflow.agent(tools=[look], settings=off, replies=[CONVERSATION[2], {"text": "next"}])
+    assert agentflow.send("one").state == "failed"
+    assert rows(agentflow_db, "SELECT id FROM message") == []
+    agentflow.send("two")
+    assert [text for role, text, _ in read(agentflow.requests[-1]) if role == "user"] == ["two"]
+
+
+def test_a_stop_hits_no_other_question(agentflow: Kit) -> None:
+    """T25: not that of another turn, and not one of another branch."""
+    agentflow.agent(replies=[{"text": "hi"}, {"tool_calls": [ASK]}, {"text": "edited"}])
+    agentflow.send("zero", turn_id="t-0")
+    agentflow.send("one", turn_id="t-1")
+    assert agentflow.stop(turn_id="t-0")["outcome"] == "nothing_to_stop"
+    assert agentflow.status()["pending"]
+    asked = agentflow.path()
+    assert agentflow.view([*asked[:2], {"role": "user", "content": "else"}]).answer == "edited"
+    assert agentflow.stop()["outcome"] == "nothing_to_stop"
+    agentflow.run(agentflow.runtime.checkout("s-1", asked[3]["id"]))
+    assert agentflow.status()["pending"]
