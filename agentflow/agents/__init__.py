@@ -1,4 +1,4 @@
-"""An agent with everything it names found and opened: worker → loaded_agent → loading → project_folder.
+"""An agent with everything it names found and opened: worker → loaded_agent → parts → loading → project_folder.
 
-validate finds the same things and only complains.
+validate looks the same parts up and only complains; advisories are what it warns of.
 """

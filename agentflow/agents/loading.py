@@ -9,24 +9,22 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from agentflow.agents.loaded_agent import LoadedAgent, prompt_of, summary_interface
-from agentflow.agents.worker import OPEN_TO_READING, HttpWorker, PythonWorker, Worker, imported, is_open_to_reading
+from agentflow.agents.advisories import open_worker, unknown_prices
+from agentflow.agents.loaded_agent import LoadedAgent, prompt_of
+from agentflow.agents.parts import find_parts
 from agentflow.config.agent_config import AgentConfig, Interface
-from agentflow.config.keys.agent import HookEntry
+from agentflow.config.document.problems import invalid
 from agentflow.config.keys.base import plain
-from agentflow.config.keys.references import MAIN
-from agentflow.config.material import material_files, read_material
+from agentflow.config.material import material_files
 from agentflow.config.project import AGENTS, NAME, PROJECT_FILE, Project, sub_agent_reference
 from agentflow.errors import AgentflowError, AgentNotFound, InvalidConfig
 from agentflow.models.open import open_model
 from agentflow.models.protocol import Model
 from agentflow.text import compact_json
 from agentflow.tools.delegation import sub_agent_tools
-from agentflow.tools.flows.library import Flow, FlowLibrary, make_flow
-from agentflow.tools.flows.reserved import BUILTIN_NAMES
-from agentflow.tools.hook_calls import Hook, hook_complaint
+from agentflow.tools.flows.library import FlowLibrary, make_flow
 from agentflow.tools.materials import material_tools
-from agentflow.tools.tool import ASK_USER_TOOL, MAX_RESULT_CHARS, WRITE_TODOS_TOOL, Tool, client_tool, tool_of
+from agentflow.tools.tool import ASK_USER_TOOL, MAX_RESULT_CHARS, WRITE_TODOS_TOOL
 
 _log = logging.getLogger("agentflow.runtime")
 
@@ -79,7 +77,7 @@ class Agents:
         version = (self._library.version(), *map(id, children), *map(_signature, material_files(config)))
         known, loaded = self._loaded.get(config.path, (None, None))
         if loaded is None or loaded.config is not config or known != version:
-            loaded = self._make(config, self._flows_of(config), children)
+            loaded = self._make(config, children)
             self._loaded[config.path] = version, loaded
         return loaded
 
@@ -110,95 +108,34 @@ class Agents:
         """The name of the agent of a name or path. Raises `AgentNotFound`, `InvalidConfig` for a path."""
         return reference if NAME.match(reference) else self._read(reference).name
 
-    def _flows_of(self, config: AgentConfig) -> list[Flow | None]:
-        """The flow of each entry, null for a tool of the client."""
-        return [
-            None if entry.flow is None else self._flow(config, ("tools", index), entry.flow)
-            for index, entry in enumerate(config.tools)
-        ]
-
-    def _flow(self, config: AgentConfig, key: tuple[str | int, ...], reference: str) -> Flow:
-        try:
-            return self._flows.get(reference) or self._library.get(reference, base=config.folder)
-        except InvalidConfig as error:
-            raise config.invalid(key, error.message) from error
-
-    def _make(self, config: AgentConfig, flows: Sequence[Flow | None], children: Sequence[AgentConfig]) -> LoadedAgent:
-        material = read_material(config, [(child.name, child.description) for child in children])
+    def _make(self, config: AgentConfig, children: Sequence[AgentConfig]) -> LoadedAgent:
+        described = [(child.name, child.description) for child in children]
+        parts = find_parts(
+            config, self._library, lambda interface: self._model(interface, config), flows=self._flows,
+            sub_agents=described,
+        )  # fmt: skip
+        if parts.problems:
+            raise invalid(parts.problems)
+        for problem in (*open_worker(config), *unknown_prices(config)):
+            _log.warning("%s", problem)
         limit = config.settings.tool_result_max_chars
-        tools: dict[str, Tool] = {}
-        for index, (entry, flow) in enumerate(zip(config.tools, flows, strict=True)):
-            if entry.name in BUILTIN_NAMES:
-                raise config.invalid(("tools", index), f"'{entry.name}' is the name of a built-in tool; choose another")
-            if flow is None:
-                continue
-            tools[entry.name] = tool_of(
-                flow,
-                name=entry.name,
-                timeout_secs=_given(entry.timeout_secs, config.settings.tool_timeout_secs),
-                max_result_chars=_given(entry.max_result_chars, config.settings.tool_result_max_chars),
-                ends_turn=entry.ends_turn,
-                handler=entry.handler,
-            )
-        if config.planning is not None:
-            tools[WRITE_TODOS_TOOL.name] = WRITE_TODOS_TOOL
-        for tool in (
-            *material_tools(material, limit),
+        own = (
+            *((WRITE_TODOS_TOOL,) if config.planning is not None else ()),
+            *material_tools(parts.material, limit),
             *sub_agent_tools([child.name for child in children], limit),
             ASK_USER_TOOL,
-        ):
-            tools[tool.name] = tool
-        for entry in config.tools:
-            if entry.flow is None:  # after the agent's own (C37)
-                chars = _given(entry.max_result_chars, limit)
-                tools[entry.name] = client_tool(entry.name, entry.description, plain(entry.parameters), chars)
-        models = {name: self._model(interface, config) for name, interface in config.interfaces.items()}
-        for strategy in config.context.strategy:
-            if strategy.model is not None:
-                written = config.interfaces[strategy.llm or MAIN].model_copy(update={"model": strategy.model})
-                models[summary_interface(strategy.llm, strategy.model)] = self._model(written, config)
+        )
+        tools = {**parts.tools, **{tool.name: tool for tool in own}, **parts.client_tools}  # after our own (C37)
         sub_agents = {child.name: str(child.path) for child in children}
         return LoadedAgent(
-            config, tools, models, prompt_of(config, material), material, self._hooks(config), sub_agents,
-            self._worker(config), lambda interface: self._model(interface, config),
+            config, tools, parts.models, prompt_of(config, parts.material), parts.material, parts.hooks, sub_agents,
+            parts.worker, lambda interface: self._model(interface, config),
         )  # fmt: skip
-
-    def _worker(self, config: AgentConfig) -> Worker | None:
-        reference = config.worker
-        if reference is None:
-            return None
-        if reference.startswith(("http://", "https://")):
-            if is_open_to_reading(reference, config.worker_secret):
-                _log.warning("%s", config.problem(("worker",), OPEN_TO_READING))
-            return HttpWorker(reference, config.worker_secret)
-        try:
-            return PythonWorker(reference, self._library.get(reference, base=config.folder).function)
-        except InvalidConfig as error:
-            function = imported(reference)
-            if function is None:
-                raise config.invalid(("worker",), error.message) from error
-            return PythonWorker(reference, function)
 
     async def close(self) -> None:
         """Let go of what the models keep open."""
         for model in self._models.values():
             await model.close()
-
-    def _hooks(self, config: AgentConfig) -> dict[str, tuple[Hook, ...]]:
-        """The hooks of each point that has any, in the order listed."""
-        hooks: dict[str, tuple[Hook, ...]] = {}
-        for point in type(config.hooks).model_fields:
-            entries: Sequence[HookEntry] = getattr(config.hooks, point)
-            if entries:
-                hooks[point] = tuple(self._hook(config, point, index, entry) for index, entry in enumerate(entries))
-        return hooks
-
-    def _hook(self, config: AgentConfig, point: str, index: int, entry: HookEntry) -> Hook:
-        key = ("hooks", point, index)
-        flow = self._flow(config, key, entry.flow)
-        if (complaint := hook_complaint(flow, point)) is not None:
-            raise config.invalid(key, complaint)
-        return Hook(flow, entry.timeout_secs, entry.on_error == "ignore")
 
     def _model(self, interface: Interface, config: AgentConfig) -> Model:
         """One adapter per interface and folder, so that connections and scripts are shared by turns."""

@@ -27,6 +27,8 @@ def sub_agent_problems(
 
     names: list[str] = []
     for index, listed in enumerate(config.sub_agents):
+        if listed is None:  # it could not be read
+            continue
         key = ("sub_agents", index)
         try:
             child = load(find_agent(project.root, sub_agent_reference(config, listed)))
@@ -51,6 +53,8 @@ def sub_agent_warnings(config: AgentConfig, project: Project, variables: Mapping
     in a sub-agent (T35).
     """
     for index, listed in enumerate(config.sub_agents):
+        if listed is None:  # it could not be read
+            continue
         try:
             child = project.load(find_agent(project.root, sub_agent_reference(config, listed)), variables)
         except (AgentNotFound, InvalidConfig):

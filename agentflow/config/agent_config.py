@@ -18,8 +18,9 @@ from agentflow.config.document.problems import MASK, Problem, did_you_mean, inva
 from agentflow.config.interfaces import moved, resolved
 from agentflow.config.keys.agent import AgentKeys, InputSpec, Interface, Settings, ToolEntry
 from agentflow.config.keys.base import Complaint, plain
-from agentflow.config.keys.checking import complained, validate
-from agentflow.config.keys.references import MAIN
+from agentflow.config.keys.checking import checked, complained
+from agentflow.config.keys.references import MAIN, REFERENCE
+from agentflow.config.salvage import salvaged
 from agentflow.errors import InvalidConfig, InvalidInput
 
 __all__ = ["AgentConfig", "InputSpec", "Interface", "Settings", "ToolEntry", "load_agent"]
@@ -72,6 +73,10 @@ class AgentConfig(AgentKeys):
     def problem(self, path: tuple[str | int, ...], message: str, *, line: int = 0) -> Problem:
         """A problem of the value at `path`, such as `("tools", 2)`; `line` counts the lines of a block text from 1."""
         return complained(self._document, path, Complaint(message, line=line))
+
+    def names(self, path: tuple[str | int, ...]) -> bool:
+        """Whether the file itself gives the value at `path`."""
+        return path in self._document.places
 
     def invalid(self, path: tuple[str | int, ...], message: str, *, line: int = 0) -> InvalidConfig:
         """The same as an error to raise."""
@@ -175,14 +180,38 @@ def load_agent(
     `shared` are the interfaces of the project in folder `shared_from`; the agent's own win. Raises `InvalidConfig`
     with everything that is wrong.
     """
+    config, problems = read_agent(path, name=name, variables=variables, shared=shared, shared_from=shared_from)
+    if problems:
+        raise invalid(problems)
+    return config
+
+
+def read_agent(
+    path: Path,
+    *,
+    name: str | None = None,
+    variables: Mapping[str, str],
+    shared: Mapping[str, Interface] = NO_INTERFACES,
+    shared_from: Path | None = None,
+) -> tuple[AgentConfig, list[Problem]]:
+    """The same, with all that is wrong as problems and a configuration of what could be read in spite of them.
+
+    Raises `InvalidConfig` when nothing could.
+    """
     document = yamlfile.read(path, name=name, variables=variables)
     around = {key: moved(each, shared_from or path.parent, path.parent) for key, each in shared.items()}
     _check_folder(document, path)
-    keys = validate(document, AgentKeys, {key: each.model for key, each in around.items()})
+    keys, problems = checked(document, AgentKeys, {key: each.model for key, each in around.items()})
+    if not isinstance(document.data, dict):
+        raise invalid(problems)
+    if keys is None:
+        keys = AgentKeys.model_construct(**salvaged(AgentKeys, document.data, {"name": "agent"}))
     known = around | dict(keys.interfaces) | ({MAIN: Interface(model=keys.model)} if keys.model else {})
+    if problems:  # a reference may lead nowhere
+        known = {key: each for key, each in known.items() if not each.model.startswith(REFERENCE)}
     interfaces = MappingProxyType({key: resolved(known, key) for key in known})
     values = {field: getattr(keys, field) for field in AgentKeys.model_fields}
-    return AgentConfig._made(values | {"interfaces": interfaces}, path, document)
+    return AgentConfig._made(values | {"interfaces": interfaces}, path, document), problems
 
 
 def _check_folder(document: Document, path: Path) -> None:

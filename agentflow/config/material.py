@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from agentflow.config.document import yamlfile
+from agentflow.config.document.problems import Path as KeyPath
+from agentflow.config.document.problems import Problem
 from agentflow.config.project import project_root
 from agentflow.errors import InvalidConfig
 from agentflow.text import sanitise
@@ -54,19 +56,12 @@ class Material:
 NO_MATERIAL = Material()
 
 
-def read_material(config: AgentConfig, sub_agents: Sequence[tuple[str, str]] = ()) -> Material:
-    """Read the files. Raises `InvalidConfig` with the place of the entry whose file is missing or unusable."""
-    read, errors = _read_all(config)
-    if errors:
-        raise errors[0]
+def read_material(config: AgentConfig, sub_agents: Sequence[tuple[str, str]] = ()) -> tuple[Material, list[Problem]]:
+    """Read the files: what could be read, and a problem of the entry of each file that is missing or unusable."""
+    read, problems = _read_all(config)
     skills = tuple(each for each in read if isinstance(each, Skill))
     references = tuple(each for each in read if isinstance(each, Reference))
-    return Material(skills, references, tuple(sub_agents))
-
-
-def material_errors(config: AgentConfig) -> list[InvalidConfig]:
-    """What is wrong with the files, each with the place of its entry."""
-    return _read_all(config)[1]
+    return Material(skills, references, tuple(sub_agents)), problems
 
 
 def material_files(config: AgentConfig) -> list[Path]:
@@ -75,21 +70,31 @@ def material_files(config: AgentConfig) -> list[Path]:
     return [config.folder / file for file in files]
 
 
-def _read_all(config: AgentConfig) -> tuple[list[Skill | Reference], list[InvalidConfig]]:
+def _read_all(config: AgentConfig) -> tuple[list[Skill | Reference], list[Problem]]:
     read: list[Skill | Reference] = []
-    errors: list[InvalidConfig] = []
-    entries = [("skills", index, _skill) for index in range(len(config.skills))]
-    entries += [("references", index, _reference) for index in range(len(config.references))]
+    problems: list[Problem] = []
+    entries = [("skills", index, _skill) for index, entry in enumerate(config.skills) if entry is not None]
+    entries += [("references", index, _reference) for index, entry in enumerate(config.references) if entry is not None]
     names = set[tuple[str, str]]()
     for kind, index, make in entries:
         try:
-            read.append(make(config, index))
-            if (kind, read[-1].name) in names:
-                raise config.invalid((kind, index), f"there are two {kind} called {read[-1].name!r}")
-            names.add((kind, read[-1].name))
-        except InvalidConfig as error:
-            errors.append(error)
-    return read, errors
+            found = make(config, index)
+        except _Unusable as error:
+            problems.append(config.problem(error.key, str(error)))
+            continue
+        if (kind, found.name) in names:
+            problems.append(config.problem((kind, index), f"there are two {kind} called {found.name!r}"))
+        names.add((kind, found.name))
+        read.append(found)
+    return read, problems
+
+
+class _Unusable(ValueError):
+    """Why the file of the entry at `key` cannot be used."""
+
+    def __init__(self, key: KeyPath, message: str) -> None:
+        super().__init__(message)
+        self.key = key
 
 
 def _skill(config: AgentConfig, index: int) -> Skill | Reference:
@@ -98,7 +103,7 @@ def _skill(config: AgentConfig, index: int) -> Skill | Reference:
     try:
         name, description, body = _parsed(text, entry.file)
     except InvalidConfig as error:
-        raise config.invalid(key, error.message) from error
+        raise _Unusable(key, error.message) from error
     return Skill(name, description, body, entry.inline)
 
 
@@ -121,24 +126,24 @@ def _parsed(text: str, file: str) -> tuple[str, str, str]:
     return front["name"].strip(), " ".join(front["description"].split()), "\n".join(lines[end + 1 :]).strip()
 
 
-def _read(config: AgentConfig, key: tuple[str | int, ...], file: str) -> str:
+def _read(config: AgentConfig, key: KeyPath, file: str) -> str:
     """A regular file of the project, links resolved, read with a limit; never a device or a pipe (Z2)."""
     path = config.folder / file
     try:
         found = path.resolve(strict=True)
         if not any(found.is_relative_to(root) for root in (project_root(config.path), config.folder.resolve())):
-            raise config.invalid(key, f"{file} lies outside of the project; copy it into the project's folder")
+            raise _Unusable(key, f"{file} lies outside of the project; copy it into the project's folder")
         if not found.is_file():
-            raise config.invalid(key, f"{file} is not a regular file")
+            raise _Unusable(key, f"{file} is not a regular file")
         with found.open("rb") as stream:
             content = stream.read(MAX_BYTES + 1)
         if len(content) > MAX_BYTES:
-            raise config.invalid(key, f"{file} has more than {MAX_BYTES} bytes")
+            raise _Unusable(key, f"{file} has more than {MAX_BYTES} bytes")
         return sanitise(content.decode("utf-8-sig").replace("\r\n", "\n"))
     except FileNotFoundError:
-        raise config.invalid(key, f"there is no file {path}") from None
+        raise _Unusable(key, f"there is no file {path}") from None
     except (OSError, UnicodeDecodeError, RuntimeError) as error:  # RuntimeError: a link that leads to itself
-        raise config.invalid(key, f"{file} cannot be read: {error}") from error
+        raise _Unusable(key, f"{file} cannot be read: {error}") from error
 
 
 Readable = TypeVar("Readable", Skill, Reference)

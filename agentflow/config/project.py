@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from agentflow.config.agent_config import AgentConfig, load_agent
+from agentflow.config.agent_config import AgentConfig, load_agent, read_agent
 from agentflow.config.document import yamlfile
-from agentflow.config.document.problems import did_you_mean
+from agentflow.config.document.problems import Problem, did_you_mean
 from agentflow.config.keys.agent import AGENT_NAME
 from agentflow.config.keys.checking import validate
 from agentflow.config.keys.project import ProjectKeys
@@ -111,6 +111,11 @@ class Project:
         """The agent of a file with the project's interfaces. Raises `InvalidConfig`."""
         shared = self.keys.interfaces
         return load_agent(path, name=shown(path), variables=variables, shared=shared, shared_from=self.root)
+
+    def read(self, path: Path, variables: Mapping[str, str]) -> tuple[AgentConfig, list[Problem]]:
+        """The same with all that is wrong, and a configuration of what could be read in spite of it."""
+        shared = self.keys.interfaces
+        return read_agent(path, name=shown(path), variables=variables, shared=shared, shared_from=self.root)
 
 
 def open_project(root: Path, *, variables: Mapping[str, str] | None = None) -> Project:

@@ -9,6 +9,7 @@ import pytest
 
 from agentflow import ModelRequest
 from agentflow.testing import Kit, ProcessKilled
+from tests.scenarios.agreeing_worker import REFERENCE
 from tests.scenarios.invariants import check_session, check_tree, check_wire
 from tests.scenarios.support import call, rows
 
@@ -69,10 +70,10 @@ def waiting(kit: Kit, *, below: bool = False, **settings: Any) -> str:
 
     tool = {"flow": refund, "handler": "worker", **settings}
     if below:
-        kit.agent("desk", tools=[tool], replies=reply)
+        kit.agent("desk", tools=[tool], worker=REFERENCE, replies=reply)
     kit.agent(
         tools=[] if below else [tool], replies=hand_over, sub_agents=["desk"] if below else [],
-        settings={"lean_history": False},
+        settings={"lean_history": False}, **({} if below else {"worker": REFERENCE}),
     )  # fmt: skip
     kit.submit({"type": "client.message", "turn_id": "t-1", "message": {"role": "user", "content": "refund me"}})
     requested = kit.until("tool.call.requested")

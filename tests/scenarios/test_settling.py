@@ -10,6 +10,7 @@ import pytest
 
 from agentflow import CallNotFound, InvalidInput, ModelRequest, NoPendingQuestion, SessionNotFound
 from agentflow.testing import Kit
+from tests.scenarios.agreeing_worker import REFERENCE
 from tests.scenarios.support import call, results
 
 
@@ -38,7 +39,7 @@ def waiting(kit: Kit, **entry: Any) -> str:
         asked = request.messages[-1]["content"] == "refund me"
         return {"tool_calls": [call("refund", amount=5), call("double", n=2)]} if asked else {"text": "ok"}
 
-    kit.agent(tools=[double, {"flow": refund, "handler": "worker", **entry}], replies=reply)
+    kit.agent(tools=[double, {"flow": refund, "handler": "worker", **entry}], worker=REFERENCE, replies=reply)
     kit.submit({"type": "client.message", "turn_id": "t-1", "message": {"role": "user", "content": "refund me"}})
     requested = kit.until("tool.call.completed").seq
     assert requested is not None
@@ -126,7 +127,7 @@ def test_a_process_that_dies_with_an_open_call_leaves_a_session_that_goes_on(age
 def test_a_late_result_never_meets_a_call_of_a_later_turn(agentflow: Kit) -> None:
     """T14, C29: a provider that numbers its calls afresh in each reply; whoever answers has nothing but the id."""
     numbered: dict[str, Any] = {"tool_calls": [{**call("refund", amount=5), "id": "call_0"}]}
-    agentflow.agent(tools=[{"flow": refund, "handler": "worker"}], replies=[numbered, numbered])
+    agentflow.agent(tools=[{"flow": refund, "handler": "worker"}], worker=REFERENCE, replies=[numbered, numbered])
     message = {"role": "user", "content": "refund me"}
     agentflow.submit({"type": "client.message", "message": message})
     first = agentflow.until("tool.call.requested")
@@ -160,7 +161,7 @@ def test_calls_of_parallel_sub_agents_are_settled_one_by_one(agentflow: Kit) -> 
 
     numbered = {**call("refund", amount=5), "id": "call_0"}
     tasks = [call("task", agent="clerk", prompt=prompt) for prompt in ("first", "second")]
-    agentflow.agent("clerk", tools=[{"flow": refund, "handler": "worker"}], replies=reply)
+    agentflow.agent("clerk", tools=[{"flow": refund, "handler": "worker"}], worker=REFERENCE, replies=reply)
     agentflow.agent("main", sub_agents=["clerk"], replies=[{"tool_calls": tasks}, {"text": "both"}])
     receipt = agentflow.submit({"type": "client.message", "message": {"role": "user", "content": "refund both"}})
     open_calls: list[str] = []

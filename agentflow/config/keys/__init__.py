@@ -1,4 +1,4 @@
 """Every key, declared once: base → agent, context, project.
 
-They are checked (checking, cross_checks, context_checks) and described (schema).
+They are checked (checking, with checks/ and spellings) and described (schema).
 """

@@ -10,8 +10,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from agentflow.config.document.scalars import read_scalar
 from agentflow.config.document.variables import Substituted
 from agentflow.config.keys.base import Complaint, Items, Keys, Named, Verbatim, complain
+from agentflow.config.keys.checks.cross_checks import agent_complaints, tool_name
 from agentflow.config.keys.context import ContextKeys
-from agentflow.config.keys.cross_checks import agent_complaints, tool_name
 from agentflow.config.keys.input_types import misfit
 from agentflow.config.keys.references import interface_name
 from agentflow.config.keys.spellings import AGENT, Spelling
@@ -51,7 +51,10 @@ class Interface(Keys):
         default=None, ge=0, description="Time limit of one call in seconds; unset: settings.llm_timeout_secs; 0: none."
     )
     extra: Verbatim = Field(
-        default={}, repr=False, description="Further parameters, handed to the provider as they are."
+        default={},
+        repr=False,
+        description="Further parameters of the provider, sent as they are; not what other keys say, and none of "
+        "litellm's own.",
     )
 
     def __hash__(self) -> int:  # equal interfaces have equal ones; `extra` cannot be hashed

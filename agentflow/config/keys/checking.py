@@ -50,22 +50,30 @@ def validate(document: Document, root: type[AnyKeys], shared: Mapping[str, str] 
 
     Raises `InvalidConfig` with every problem of the document and of its data.
     """
+    value, problems = checked(document, root, shared)
+    if value is None or problems:
+        raise invalid(problems)
+    return value
+
+
+def checked(
+    document: Document, root: type[AnyKeys], shared: Mapping[str, str] = NOTHING_SHARED
+) -> tuple[AnyKeys | None, list[Problem]]:
+    """The same without raising: null for data that does not fit, and every problem."""
     if not isinstance(document.data, dict):
         found = "it is empty" if document.data is None else f"this is {_value(document.data, None)}"
         whole = document.problem((), f"the file must be a mapping of keys, {found}")
-        raise invalid([*document.problems, whole])
+        return None, [*document.problems, whole]
     found_here = [complained(document, (), each) for each in root.cross_check(document.data, shared)]
+    value = None
     try:
         value = root.model_validate(document.data)
     except ValidationError as error:
         found_here += [
             each for details in error.errors(include_url=False) for each in _explain(document, root, details)
         ]
-    if found_here:
-        complained_of = {each.key for each in document.problems}
-        raise invalid(document.problems + [each for each in found_here if each.key not in complained_of])
-    document.checked()
-    return value
+    complained_of = {each.key for each in document.problems}
+    return value, document.problems + [each for each in found_here if each.key not in complained_of]
 
 
 def _explain(document: Document, root: type[Keys], details: ErrorDetails) -> list[Problem]:

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from agentflow.config.keys.agent import Interface
 from agentflow.config.keys.base import Complaint, Keys, Named
-from agentflow.config.keys.cross_checks import interface_complaints
+from agentflow.config.keys.checks.cross_checks import interface_complaints
 from agentflow.config.keys.spellings import PROJECT, Spelling
 
 

@@ -13,7 +13,7 @@ from agentflow.config.document.problems import mask_line
 from agentflow.config.inputs import parse_assignments
 from agentflow.config.keys.agent import InputSpec
 from agentflow.config.keys.templates import template_complaints
-from agentflow.config.material import material_errors
+from agentflow.config.material import read_material
 from agentflow.errors import InvalidConfig, InvalidInput
 
 LONG = 300_000
@@ -27,7 +27,7 @@ def _agent(folder: Path, keys: str) -> AgentConfig:
 
 def _references(folder: Path, file: str) -> list[str]:
     config = _agent(folder, f"references: [{{name: prices, description: Prices., file: {file}}}]")
-    return [error.message for error in material_errors(config)]
+    return [problem.message for problem in read_material(config)[1]]
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 
 from agentflow.agents.validate import validate_agent
-from agentflow.config.keys.context_checks import _RESERVE_TOKENS
+from agentflow.config.keys.checks.context_checks import _RESERVE_TOKENS
 from agentflow.context.strategies import RESERVE_TOKENS
 from tests.unit.config.files import agent_of, refusal_of
 
 AGENT = "name: support\nmodel: openai/gpt-5-mini\ninterfaces: {cheap: {model: openai/gpt-5-nano}}\n"
+
+
+KEY = {"OPENAI_API_KEY": "k"}
 
 
 def context(text: str) -> str:
@@ -57,11 +60,6 @@ def test_compaction_is_off_unless_both_numbers_are_given(tmp_path: Path) -> None
             "settings: {compaction_context_window_tokens: -5}",
             "4:46: settings.compaction_context_window_tokens",
             "must be at least 0",
-        ),
-        (
-            "settings: {compaction_threshold_fraction: 0.8}",
-            "4:43: settings.compaction_threshold_fraction",
-            "needs compaction_context_window_tokens",
         ),
         ("settings: {compaction_threshold_fraction: 80}", "4:43: settings.compaction_threshold_fraction", "at most 1"),
         (
@@ -130,7 +128,7 @@ def test_a_summary_without_any_size_is_warned_of_and_accepted(tmp_path: Path) ->
     """Seed: without a window, only idle_secs, over_tokens and a provider's refusal apply."""
     path = tmp_path / "agent.yaml"
     path.write_text(context("{strategy: [{use: summarize}]}"))
-    report = validate_agent(path, tmp_path)
+    report = validate_agent(path, tmp_path, variables=KEY)
     assert report.errors == ()
     assert "context.strategy[0]: applies only when the provider refuses a call" in report.warnings[0]
 
@@ -138,7 +136,7 @@ def test_a_summary_without_any_size_is_warned_of_and_accepted(tmp_path: Path) ->
 def test_a_reset_with_a_prompt_is_warned_of(tmp_path: Path) -> None:
     path = tmp_path / "agent.yaml"
     path.write_text(context("{strategy: [{use: reset, idle_secs: 60, prompt: Be short.}]}"))
-    assert "context.strategy[0].prompt: has no effect" in validate_agent(path, tmp_path).warnings[0]
+    assert "context.strategy[0].prompt: has no effect" in validate_agent(path, tmp_path, variables=KEY).warnings[0]
 
 
 def test_the_reserve_of_the_checks_is_the_one_of_the_strategies() -> None:

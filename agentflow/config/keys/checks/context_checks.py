@@ -27,9 +27,6 @@ def context_complaints(data: Mapping[str, Any], known: Mapping[str, str]) -> Ite
 
 def _settings(data: Mapping[str, Any], known: Mapping[str, str]) -> Iterator[Complaint]:
     settings = _mapping(data.get("settings"))
-    fraction, window = "compaction_threshold_fraction", "compaction_context_window_tokens"
-    if (_number(settings.get(fraction)) or 0) > 0 and window not in settings:
-        yield Complaint(f"needs {window}: without a window nothing is ever compacted", ("settings", fraction))
     yield from _known(settings.get("compaction_interface"), known, ("settings", "compaction_interface"))
 
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agentflow.config.keys.base import Complaint, without_free_keys
-from agentflow.config.keys.context_checks import context_complaints
+from agentflow.config.keys.checks.context_checks import context_complaints
+from agentflow.config.keys.checks.extra import refused_extra
 from agentflow.config.keys.references import MAIN, broken_reference
 from agentflow.config.keys.templates import template_complaints
 from agentflow.conversation.tool_schema import schema_complaint
@@ -29,6 +30,11 @@ def agent_complaints(data: Mapping[str, Any], shared: Mapping[str, str]) -> Iter
 def interface_complaints(data: Mapping[str, Any], shared: Mapping[str, str]) -> Iterator[Complaint]:
     """References of interfaces that lead nowhere."""
     own = _models(data)
+    for name, interface in _mapping(data, "interfaces").items():
+        extra = _mapping_of(interface).get("extra")
+        for key in extra if isinstance(extra, dict) else ():
+            if reason := refused_extra(key):
+                yield Complaint(reason, ("interfaces", name, "extra", key))
     for name, model in own.items():
         if reason := broken_reference({**shared, **own}, model, name):
             yield Complaint(reason, ("interfaces", name, "model"))
@@ -79,6 +85,9 @@ def _tools(data: Mapping[str, Any]) -> Iterator[Complaint]:
         if isinstance(item, str | dict):
             for key, message in _handler(entry):
                 yield Complaint(message, ("tools", index, *key))
+            if entry.get("handler") == "worker" and data.get("worker") is None:
+                message = "needs worker: nobody else would do it; name the worker, or leave handler out"
+                yield Complaint(message, ("tools", index, "handler"))
 
 
 _OF_FLOWS = ("flow", "timeout_secs", "ends_turn")
