@@ -10,7 +10,7 @@ import pytest
 from agentflow import events
 from agentflow.clock import uuid7
 from agentflow.conversation.repair import INTERRUPTED
-from agentflow.errors import NoPendingQuestion
+from agentflow.errors import InvalidInput, NoPendingQuestion
 from agentflow.message import Message, ToolCall
 from agentflow.store import rows
 from agentflow.store.records import StepRecord
@@ -351,5 +351,38 @@ def test_a_view_of_a_worker_that_goes_back_says_so_and_forks(book: Book) -> None
         merged = await book.store.merge_view(view)
         assert (merged.head_id, merged.forks) == ("u-1", True)
         assert [entry.type for entry in merged.log] == [events.HEAD_MOVED]
+
+    book.run(test)
+
+
+def test_the_next_of_the_queue_begins_in_the_transaction_that_closes_a_turn(book: Book) -> None:
+    """C21, T24: however the turn before it ended."""
+
+    async def test() -> None:
+        turn = await begun(book)
+        await book.claim({**NEXT, "queue": True, "turn_id": "t-2"}, alive=True)
+        write = book.write(turn, (), (), LATER)
+        ended = await book.store.close_turn(
+            CloseTurn(write, failing(), uuid7, owning=lambda: owning_of("me", LATER, alive=True))
+        )
+        assert ended.started is not None
+        assert ended.started.turn_id == "t-2"
+
+    book.run(test)
+
+
+def test_a_view_of_a_worker_cannot_end_at_the_question_of_another_turn(book: Book) -> None:
+    """C27, C33."""
+
+    async def test() -> None:
+        await paused(book)
+        session = await book.store.session(book.session_id)
+        assert session is not None
+        asking = [node.message for node in (await book.store.tree(session.key)).nodes]
+        said = {"type": "client.messages", "messages": [{"id": "u-9", "role": "user", "content": "else"}]}
+        turn = turn_of(await book.claim(said))
+        view = MergeView(turn.key, turn.epoch, turn.number, turn.execution, NOW, tuple(asking), uuid7)
+        with pytest.raises(InvalidInput):
+            await book.store.merge_view(view)
 
     book.run(test)
