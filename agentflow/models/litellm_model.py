@@ -28,6 +28,8 @@ class LitellmModel:
     """
 
     scripted = False
+    own_timeout_secs: float | None = None
+    """The time limit of its interface, null where the agent's holds."""
 
     def __init__(
         self,

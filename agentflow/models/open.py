@@ -12,10 +12,12 @@ from agentflow.models.scripted_model import PREFIX, ScriptedModel
 def open_model(interface: Interface, folder: Path, timeout_secs: float, scope: str) -> Model:
     """The adapter a model string asks for: `scripted/...` in-process, anything else through litellm."""
     if interface.model.startswith(PREFIX):
-        return ScriptedModel.from_file(interface.model, folder, scope=scope)
+        scripted = ScriptedModel.from_file(interface.model, folder, scope=scope)
+        scripted.own_timeout_secs = interface.timeout_secs
+        return scripted
     from agentflow.models.litellm_model import LitellmModel
 
-    return LitellmModel(
+    model = LitellmModel(
         interface.model,
         api_base=interface.api_base,
         api_key=interface.api_key,
@@ -26,3 +28,5 @@ def open_model(interface: Interface, folder: Path, timeout_secs: float, scope: s
         timeout_secs=timeout_secs,
         extra=interface.extra,
     )
+    model.own_timeout_secs = interface.timeout_secs
+    return model

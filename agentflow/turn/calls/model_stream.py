@@ -36,13 +36,15 @@ async def stream_reply(
     given the text so far, at most every two seconds (T30). Raises the last `ModelError`; `stream` then holds what
     was shown and reported.
     """
+    own = getattr(model, "own_timeout_secs", None)  # of its interface, which holds over the agent's
+    limit, key = (timeout_secs, "settings.llm_timeout_secs") if own is None else (own, "its interface's timeout_secs")
     await _ready(model, stream, feed, turn_id)
     while True:
         stream.attempts += 1
         stream.assembler = Assembler()
         feed.open_stream(turn_id, request.call_id, stream.told)
         try:
-            async with asyncio.timeout(timeout_secs or None):
+            async with asyncio.timeout(limit or None):
                 await _read(model, request, stream, feed, checkpoint)
             reply = stream.assembler.reply()
             empty = nothing_said(reply, request, model.name)
@@ -50,7 +52,7 @@ async def stream_reply(
                 return reply
             failure = empty or ModelError("cut", "The model's stream ended before the reply was complete.")
         except TimeoutError:
-            failure = ModelError("timeout", f"The model did not complete its reply within {timeout_secs:g} seconds.")
+            failure = ModelError("timeout", f"The model did not complete its reply within {limit:g} seconds ({key}).")
         except ModelError as error:
             failure = error
         finally:
