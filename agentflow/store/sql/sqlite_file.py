@@ -1,4 +1,8 @@
-"""A SQLite file before anything is done with it: whose it is, known from its header and its tables' names (Z1, Z8)."""
+"""A SQLite file before anything is done with it: whose it is, known from its header and its tables' names (Z1, Z8).
+
+SQLite itself opens the file to look at it: a descriptor of our own, once closed, would take away every lock that this
+process's connections hold on the file.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +16,6 @@ from agentflow.errors import StoreError
 APPLICATION_ID = 0x61676674  # "agft", in the header of each file we make
 MARK = f"PRAGMA application_id = {APPLICATION_ID}"
 
-_MAGIC = b"SQLite format 3\x00"
-_HEADER = 100
 _STAMP = "alembic_version"
 _OUR_TABLES = frozenset({_STAMP, "session", "turn", "step", "execution", "branch", "message", "event"})
 
@@ -31,7 +33,9 @@ def is_new(path: str) -> bool:
 def make_private(path: str) -> None:
     """Make the file, readable by its owner alone; the files that SQLite puts beside it take over its mode."""
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        return  # made by another connection meanwhile
     except OSError as error:
         raise _unusable(path, str(error.strerror)) from error
 
@@ -39,20 +43,17 @@ def make_private(path: str) -> None:
 def refuse_foreign(path: str) -> None:
     """Raises `StoreError` for what is no database of ours; the file is only looked at.
 
-    A file of version 0.1.0 has no mark in its header, and the mark of a newer one may still be in its log: then its
-    tables tell.
+    A file of version 0.1.0 has no mark in its header: then its tables tell.
     """
     try:
-        with open(path, "rb") as stream:
-            header = stream.read(_HEADER)
-    except OSError as error:
-        raise _unusable(path, str(error.strerror)) from error
-    if header[: len(_MAGIC)] != _MAGIC:
-        raise _unusable(path, "it is no SQLite database")
-    marked = int.from_bytes(header[68:72], "big")
-    if marked == APPLICATION_ID:
-        return
-    tables = _tables(path)
+        with closing(_reading(path)) as connection:
+            marked = connection.execute("PRAGMA application_id").fetchone()[0]
+            if marked == APPLICATION_ID:
+                return
+            found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            tables = {str(name) for (name,) in found}
+    except sqlite3.Error as error:
+        raise _unusable(path, str(error)) from error
     if marked or not (tables <= {_STAMP} or tables >= _OUR_TABLES):
         raise _unusable(path, "it is another program's database")
 
@@ -60,13 +61,9 @@ def refuse_foreign(path: str) -> None:
 def connect_reading(path: str) -> sqlite3.Connection | None:
     """A connection that can only read and leaves no file behind; null when the file holds no table yet.
 
-    Without a log beside the file nobody is at work, and it is read as it lies; whoever keeps the connection looks at
-    `state` before each use. Raises `sqlite3.Error`.
+    Whoever keeps the connection looks at `state` before each use. Raises `sqlite3.Error`.
     """
-    lies_still = "&immutable=1" if is_new(f"{path}-wal") else ""
-    connection = sqlite3.connect(
-        f"file:{quote(path)}?mode=ro{lies_still}", uri=True, isolation_level=None, check_same_thread=False
-    )
+    connection = _reading(path)
     try:
         connection.execute("PRAGMA query_only=ON")
         if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is not None:
@@ -78,6 +75,14 @@ def connect_reading(path: str) -> sqlite3.Connection | None:
     return None
 
 
+def _reading(path: str) -> sqlite3.Connection:
+    """Without a log beside the file nobody is at work, and it is read as it lies."""
+    lies_still = "&immutable=1" if is_new(f"{path}-wal") else ""
+    return sqlite3.connect(
+        f"file:{quote(path)}?mode=ro{lies_still}", uri=True, isolation_level=None, check_same_thread=False
+    )
+
+
 def state(path: str) -> object:
     """What differs once somebody has worked on the file; null when it is gone."""
     try:
@@ -85,17 +90,6 @@ def state(path: str) -> object:
     except OSError:
         return None
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, is_new(f"{path}-wal")
-
-
-def _tables(path: str) -> set[str]:
-    try:
-        connection = connect_reading(path)
-        if connection is None:
-            return set()
-        with closing(connection):
-            return {str(name) for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    except sqlite3.Error as error:
-        raise _unusable(path, str(error)) from error
 
 
 def _unusable(path: str, why: str) -> StoreError:

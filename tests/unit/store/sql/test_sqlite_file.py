@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -159,3 +161,20 @@ def test_what_is_not_observed_is_gone_when_its_turn_has_ended(
     said = _says(tmp_path)
     assert any(name.endswith("-wal") for name in said)
     assert not any(said.values())
+
+
+def test_looking_at_a_file_takes_no_lock_away(tmp_path: Path) -> None:
+    """A second connection of a process looks at the file first; the first one's lock must outlive that."""
+    path = tmp_path / "some.db"
+    database = open_database(f"sqlite:///{path}")
+    first = database.connect()
+    prepare(database, first)
+    first.execute("PRAGMA locking_mode=EXCLUSIVE")
+    first.execute("BEGIN IMMEDIATE")
+    first.execute("COMMIT")
+    with pytest.raises(StoreError, match="locked"):
+        open_database(f"sqlite:///{path}").connect()
+    other = "import sqlite3, sys; sqlite3.connect(sys.argv[1], timeout=0).execute('SELECT 1 FROM session')"
+    done = subprocess.run([sys.executable, "-c", other, str(path)], capture_output=True, text=True, check=False)
+    assert "locked" in done.stderr
+    first.close()
