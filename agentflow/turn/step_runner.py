@@ -162,7 +162,8 @@ class StepRunner:
             closed, started = await execution.close(how.close, self._new_id, erase=erase, owning=owning)
             answer_id, answer = closed.answer_id, closed.answer
         self._live.fire(how.trigger)
-        self._agent.logger.info("turn %s of session %s is %s", self.turn_id, journal.session_id, to_state)
+        level = logging.WARNING if to_state == TurnState.FAILED else logging.INFO
+        self._agent.logger.log(level, "turn %s of session %s is %s", self.turn_id, journal.session_id, to_state)
         self._remember(execution)
         awaited = how.awaited
         question = None if awaited is None else awaited.question()

@@ -166,3 +166,16 @@ def test_the_logging_level_decides_what_the_agents_log_tells(
     )
     agentflow.send("one")
     assert len([record for record in caplog.records if record.name == "agentflow.agent.test"]) == heard
+
+
+@pytest.mark.parametrize(("level", "told"), [("debug", 1), ("info", 1), ("warn", 1), ("off", 0)])
+def test_a_failed_turn_is_a_warning_and_the_machine_is_not_heard(
+    agentflow: Kit, caplog: pytest.LogCaptureFixture, level: str, told: int
+) -> None:
+    """D50"""
+    agentflow.agent(settings={"logging_level": level}, replies=[{"error": {"kind": "auth"}}])
+    with caplog.at_level(logging.DEBUG):
+        assert agentflow.send("one").state == "failed"
+    failed = [record for record in caplog.records if record.getMessage().endswith("is failed")]
+    assert [record.levelname for record in failed] == ["WARNING"] * told
+    assert not [record for record in caplog.records if record.name.startswith("transitions")]

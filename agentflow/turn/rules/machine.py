@@ -6,12 +6,16 @@ row, written from `target()`, and then moves the model with `fire()` (T2): the r
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from transitions import Machine, MachineError
 
 from agentflow.message import TurnState
 from agentflow.turn_table import TABLE, Trigger, illegal, target
+
+# Ten lines a turn that say what the log of the agent says in one.
+logging.getLogger("transitions").setLevel(logging.WARNING)
 
 
 class _TurnMachine(Machine):
