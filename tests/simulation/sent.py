@@ -16,7 +16,8 @@ from tests.simulation.rows import Rows
 
 _CALL = (
     "SELECT session.key, session.agent, llm_call.execution, llm_call.purpose, (SELECT min(number) FROM execution "
-    "WHERE execution.session_key = llm_call.session_key AND execution.turn = llm_call.turn) FROM llm_call "
+    "WHERE execution.session_key = llm_call.session_key AND execution.turn = llm_call.turn), llm_call.turn "
+    "FROM llm_call "
     "JOIN session ON session.key = llm_call.session_key WHERE llm_call.id = ? AND session.id = ?"
 )
 
@@ -28,12 +29,12 @@ def check_request(rows: Rows, request: ModelRequest) -> None:
     found = rows.all(_CALL, request.call_id, request.session_id)
     if not found:
         raise Violation("a model call that nobody recorded", f"{request.session_id} {request.call_id}")
-    key, agent, execution, purpose, main = found[0]
+    key, agent, execution, purpose, main, turn = found[0]
     if purpose != "main" or execution != main or AGENTS[agent]["settings"].get("lean_history", True):
         return
     tx = Tx(rows.select.connection.cursor(), "sqlite")
     session = SessionRow.by_key(tx, key)
-    if session is None:
+    if session is None or session.turn != turn:  # taken over meanwhile: it will hear so at its next write (C35)
         return
     stored = [_said(entry.message.role, entry.message.content) for entry in path(tx, key, session.head, None)]
     sent = [_said(each["role"], each.get("content")) for each in messages if each["role"] != "system"]
