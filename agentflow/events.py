@@ -86,7 +86,7 @@ class LogEntry(NamedTuple):
 
 def happened(entries: Iterable[LogEntry], at: Instant) -> list[LogEntry]:
     """The entries, those that have no time of their own at this one."""
-    return [entry if entry.at else entry._replace(at=at) for entry in entries]
+    return [entry if entry.at else LogEntry(*entry[:-1], at) for entry in entries]
 
 
 SUB_EXECUTION = "sub"
