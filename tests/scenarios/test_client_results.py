@@ -101,6 +101,13 @@ def test_an_equal_result_is_replayed_and_another_one_refused(agentflow: Kit) -> 
             agentflow.result("t-1")
 
 
+def test_an_error_and_a_result_of_the_same_words_are_two(agentflow: Kit) -> None:
+    show, _ = waiting(agentflow, *BOTH)
+    settle(agentflow, show, result="Error: no screen")
+    with pytest.raises(CallAlreadyAnswered):
+        settle(agentflow, show, error="no screen")
+
+
 def test_two_results_of_one_call_in_one_request_are_one_or_none(agentflow: Kit) -> None:
     show, pick = waiting(agentflow, *BOTH, then=[DONE])
     with pytest.raises(CallAlreadyAnswered):
