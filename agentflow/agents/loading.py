@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from agentflow.agents.advisories import open_worker, unknown_prices
 from agentflow.agents.loaded_agent import LoadedAgent, prompt_of
@@ -27,8 +27,6 @@ from agentflow.tools.materials import material_tools
 from agentflow.tools.tool import ASK_USER_TOOL, MAX_RESULT_CHARS, WRITE_TODOS_TOOL
 
 _log = logging.getLogger("agentflow.runtime")
-
-T = TypeVar("T")
 
 OpenModel = Callable[[Interface, Path], Model | None]
 """`(interface, the agent's folder) -> model`, or null for the adapter that the model string asks for."""
@@ -139,11 +137,10 @@ class Agents:
 
     def _model(self, interface: Interface, config: AgentConfig) -> Model:
         """One adapter per interface and folder, so that connections and scripts are shared by turns."""
-        timeout = _given(interface.timeout_secs, config.settings.llm_timeout_secs)
-        key = (compact_json([plain(interface), timeout]), config.folder)
+        key = (compact_json(plain(interface)), config.folder)
         if key not in self._models:
             own = self._open_model(interface, config.folder) if self._open_model is not None else None
-            self._models[key] = own or open_model(interface, config.folder, timeout, self._scope)
+            self._models[key] = own or open_model(interface, config.folder, self._scope)
         return self._models[key]
 
 
@@ -158,10 +155,6 @@ def _signature(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return stat.st_mtime_ns, stat.st_size
-
-
-def _given(value: T | None, otherwise: T) -> T:
-    return otherwise if value is None else value
 
 
 def database_url(root: Path, project: Project, given: str | None) -> str:

@@ -156,7 +156,7 @@ OTHERWISE: ModelErrorKind = "unavailable"
 # What happened, and what to do about it; the provider's own words follow the first part.
 SENTENCES: dict[ModelErrorKind, tuple[str, str]] = {
     "rate_limited": ("refused the request: too many requests or tokens per minute", "Try again later."),
-    "timeout": ("did not answer in time", "Try again, or raise llm_timeout_secs."),
+    "timeout": ("gave the request up, because it took too long", "Try again later, or ask for less."),
     "unavailable": ("is not available", "Check the address and the network, or try again later."),
     "auth": ("refused the credentials", "Check the API key, its rights and the account's balance."),
     "bad_request": ("refused the request as invalid", "Check the model's name and settings."),
@@ -185,6 +185,13 @@ def sentence(model: str, kind: ModelErrorKind, said: str = "") -> str:
     """What happened, in the provider's words if there are any, and what to do."""
     happened, advice = SENTENCES[kind]
     return f"The model {model} {happened}{f' ({said})' if said else ''}. {advice}"
+
+
+def too_slow(seconds: float, key: str) -> ModelError:
+    """A call that was ended here because it took longer than the seconds of that key."""
+    return ModelError(
+        "timeout", f"The model did not complete its reply within {seconds:g} seconds ({key}). Try again, or raise it."
+    )
 
 
 _PREFIX = re.compile(r"^(?:litellm\.)?\w+(?:Error|Exception|Timeout)\s*[:-]\s*")

@@ -18,13 +18,16 @@ from agentflow.models.wire.call_ids import accepted_ids, ids_of, rewrite_ids
 from agentflow.models.wire.ending import Heard, finish_of, refused_by
 from agentflow.models.wire.litellm_wire import ChunkReader, system_apart, usage_of, wire_messages
 
+_NEVER_SECS = 30 * 86_400.0
+"""litellm ends a wait for bytes after ten minutes unless it is told a time."""
+
 _open_streams: WeakKeyDictionary[asyncio.AbstractEventLoop, int] = WeakKeyDictionary()
 
 
 class LitellmModel:
     """A model by its litellm string, with the keys of an interface in agent.yaml; absent ones are not sent.
 
-    `timeout_secs` bounds each wait for bytes and the whole stream; 0 = no limit. `extra` is passed on to litellm.
+    `extra` is passed on to litellm. How long a call may take is its caller's matter, who cancels it.
     """
 
     scripted = False
@@ -41,11 +44,9 @@ class LitellmModel:
         top_p: float | None = None,
         max_output_tokens: int | None = None,
         reasoning_effort: str | None = None,
-        timeout_secs: float = 120.0,
         extra: Mapping[str, Any] | None = None,
     ) -> None:
         self.name = model
-        self._timeout_secs = timeout_secs or None
         self._secrets = (api_key,) if api_key else ()
         given = {
             "api_base": api_base,
@@ -54,7 +55,6 @@ class LitellmModel:
             "top_p": top_p,
             "max_tokens": max_output_tokens,
             "reasoning_effort": reasoning_effort,
-            "timeout": self._timeout_secs,
         }
         self._arguments: dict[str, Any] = {
             **(extra or {}),
@@ -64,6 +64,7 @@ class LitellmModel:
             "stream_options": {"include_usage": True},
             "num_retries": 0,
             "max_retries": 0,
+            "timeout": _NEVER_SECS,
         }
 
     def is_loaded(self) -> bool:
@@ -99,19 +100,15 @@ class LitellmModel:
         """One attempt, streamed, as `Model.stream` promises (T12, T16)."""
         litellm = await litellm_loading.loaded()
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + self._timeout_secs if self._timeout_secs else None
         chunks: Any = None
         heard = Heard(self.name, ChunkReader(), AnswerBody(), self._secrets)
         _open_streams[loop] = _open_streams.get(loop, 0) + 1
         try:
-            async with asyncio.timeout_at(deadline):
-                with _listening(heard.body):
-                    chunks = await litellm.acompletion(**self._arguments, **self._conversation(litellm, request))
+            with _listening(heard.body):
+                chunks = await litellm.acompletion(**self._arguments, **self._conversation(litellm, request))
             while True:
-                # A time limit must not stay open across a yield: it would cancel whoever reads the stream.
-                async with asyncio.timeout_at(deadline):
-                    with _listening(heard.body):
-                        chunk = await anext(chunks, None)
+                with _listening(heard.body):
+                    chunk = await anext(chunks, None)
                 if chunk is None:
                     break
                 for delta in heard.reader.read(chunk):

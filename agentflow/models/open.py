@@ -9,7 +9,7 @@ from agentflow.models.protocol import Model
 from agentflow.models.scripted_model import PREFIX, ScriptedModel
 
 
-def open_model(interface: Interface, folder: Path, timeout_secs: float, scope: str) -> Model:
+def open_model(interface: Interface, folder: Path, scope: str) -> Model:
     """The adapter a model string asks for: `scripted/...` in-process, anything else through litellm."""
     if interface.model.startswith(PREFIX):
         scripted = ScriptedModel.from_file(interface.model, folder, scope=scope)
@@ -25,7 +25,6 @@ def open_model(interface: Interface, folder: Path, timeout_secs: float, scope: s
         top_p=interface.top_p,
         max_output_tokens=interface.max_output_tokens,
         reasoning_effort=interface.reasoning_effort,
-        timeout_secs=timeout_secs,
         extra=interface.extra,
     )
     model.own_timeout_secs = interface.timeout_secs

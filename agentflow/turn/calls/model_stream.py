@@ -10,6 +10,7 @@ from agentflow.errors import ModelError
 from agentflow.events import MODEL_LOADING, Event
 from agentflow.live.event_feed import Feed
 from agentflow.models.assembly import Assembler, Reply
+from agentflow.models.errors import too_slow
 from agentflow.models.nothing_said import nothing_said
 from agentflow.models.protocol import Loading, Model, ModelRequest, ReasoningDelta, TextDelta
 from agentflow.models.retry import jitter, retry_delay
@@ -52,7 +53,7 @@ async def stream_reply(
                 return reply
             failure = empty or ModelError("cut", "The model's stream ended before the reply was complete.")
         except TimeoutError:
-            failure = ModelError("timeout", f"The model did not complete its reply within {limit:g} seconds ({key}).")
+            failure = too_slow(limit, key)
         except ModelError as error:
             failure = error
         finally:
