@@ -15,10 +15,14 @@ from typing import Any, Protocol, TypeVar
 import agentflow
 from agentflow import Event, ModelRequest, Receipt, Runtime, TurnResult
 from agentflow.testing.scripts import Replies, Scripts
+from agentflow.testing.stalls import StallMeter
 
 T = TypeVar("T")
 
 SESSION = "s-1"
+
+STALL_LIMIT = 0.5
+"""Seconds. Ten times what one session's input may take (Z3): a slow machine must not fail a test."""
 
 Named = Callable[..., Any] | str | Mapping[str, Any]
 """A flow as a test gives it: a function, a name, or an entry of agent.yaml whose `flow` is one of them."""
@@ -42,13 +46,15 @@ class Kit:
     Agents are written with `agent`, their models answer from scripts; everything else is the real thing. Time stands
     still at the start of 2030 and moves by `advance`; ids are `id-0001` and so on. The event loop runs only inside a
     call: after `submit` a turn stands where it is until the next call lets it go on. `runtime` is the `Runtime`
-    itself, for what has no method here, as in `kit.run(kit.runtime.sessions())`.
+    itself, for what has no method here, as in `kit.run(kit.runtime.sessions())`. `stalls` is the meter that fails the
+    test when one callback held the event loop for too long; `kit.stalls.limit` is in seconds (Z3).
     """
 
     def __init__(self, project: Path, db: str, frozen: Frozen) -> None:
         self.project = project
         self.requests: list[ModelRequest] = []
         self.commits = 0
+        self.stalls = StallMeter(STALL_LIMIT)
         self._db = db
         self._frozen = frozen
         self._ids = itertools.count(1)

@@ -50,19 +50,21 @@ def agentflow(
     with freeze_time(START, real_asyncio=True, ignore=["_pytest.timing"]) as frozen:
         kit = Kit(project, agentflow_db, frozen)
         request.node.stash[_KIT] = kit
+        kit.stalls.start()
         try:
             yield kit
         finally:
+            kit.stalls.stop()
             kit.close()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """A test that passed fails when its scripts had more to say."""
+    """A test that passed fails when its scripts had more to say, or when something held the event loop."""
     outcome = yield
     kit = item.stash.get(_KIT, None)
-    if kit is not None and (left := kit.leftovers()):
-        pytest.fail("; ".join(left), pytrace=False)
+    if kit is not None and (wrong := [*kit.leftovers(), *map(str, kit.stalls.stalls)]):
+        pytest.fail("; ".join(wrong), pytrace=False)
     return outcome
 
 

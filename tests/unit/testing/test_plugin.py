@@ -37,6 +37,21 @@ def test_a_test_that_fails_says_why_it_did(agentflow):
     assert agentflow.send("hi").answer == "two"
 
 
+def test_the_loop_is_held(agentflow):
+    import time
+
+    async def count() -> str:
+        """Count."""
+        end = time.thread_time() + 0.03
+        while time.thread_time() < end:
+            pass
+        return "done"
+
+    agentflow.stalls.limit = 0.02
+    agentflow.agent(tools=[count], replies=[{"tool_calls": [{"name": "count"}]}, {"text": "ok"}])
+    assert agentflow.send("hi").answer == "ok"
+
+
 def test_without_the_fixture_nothing_is_frozen():
     import time
 
@@ -57,9 +72,10 @@ def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
 def test_a_test_file_of_somebody_else_uses_it(tmp_path: Path) -> None:
     (tmp_path / "test_sample.py").write_text(SAMPLE)
     done = run(tmp_path, "-q", "-rf")
-    assert "2 failed, 2 passed" in done.stdout, done.stdout + done.stderr
+    assert "3 failed, 2 passed" in done.stdout, done.stdout + done.stderr
     assert "agent 'test': 1 scripted replies were not used" in done.stdout
     assert "AssertionError: assert 'one' == 'two'" in done.stdout
+    assert "The event loop was held for 0.0" in done.stdout
     assert "warning" not in done.stdout.lower()
     assert done.stderr == ""
 
