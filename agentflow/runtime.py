@@ -38,6 +38,7 @@ from agentflow.live.owner import is_alive
 from agentflow.reading.explain import explain
 from agentflow.reading.pages import SessionPage, asked_by
 from agentflow.reading.reader import SessionReader
+from agentflow.records.book import Records
 from agentflow.result import Receipt, TurnResult
 from agentflow.running import POLL_SECS, RunningTurns
 from agentflow.store.protocol import Store
@@ -49,7 +50,10 @@ _log = logging.getLogger("agentflow.runtime")
 
 
 class Runtime:
-    """A project's sessions, open for work. Make one with `Runtime.open`, as an async context manager."""
+    """A project's sessions, open for work. Make one with `Runtime.open`, as an async context manager.
+
+    `records` has what is kept beside their turns: feedback.
+    """
 
     def __init__(
         self, store: Store, agents: Agents, new_id: NewId, environment: str, drain: bool, serve_queues: bool
@@ -62,6 +66,7 @@ class Runtime:
         feeds = Feeds()
         self._turns = RunningTurns(store, agents, feeds, new_id, serve_queues)
         self._reader = SessionReader(store, feeds)
+        self.records = Records(store)
 
     @classmethod
     def open(

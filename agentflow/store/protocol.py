@@ -15,6 +15,7 @@ from agentflow.context.tokens import Report
 from agentflow.conversation.queue import Entry
 from agentflow.conversation.tree import Place
 from agentflow.events import Event
+from agentflow.store.ledger_protocol import Ledger
 from agentflow.store.records import (
     Appended,
     CallLeftOpen,
@@ -61,6 +62,10 @@ class Store(Protocol):
     Contract: they raise `AgentflowError`s only (driver errors are wrapped in `StoreError`, cause kept) and, once a
     commit is answered, what it wrote survives the process.
     """
+
+    @property
+    def ledger(self) -> Ledger:
+        """What is kept beside the turns, in the same database."""
 
     async def claim(self, request: Claim) -> Claimed | Replayed | Queued | Given | Recorded | Refused: ...
 

@@ -61,6 +61,7 @@ from agentflow.store.sql.database import Database, open_database
 from agentflow.store.sql.job_thread import JobThread, OpenJobs
 from agentflow.store.sql.reader import Reader
 from agentflow.store.sql.writer import Writer
+from agentflow.store.sql_ledger import SqlLedger
 
 
 class SqlStore:
@@ -72,6 +73,7 @@ class SqlStore:
         self._database = database
         self._writer = Writer(database, on_commit, jobs)
         self._reader = Reader(database, jobs)
+        self.ledger = SqlLedger(self._writer, self._reader)
 
     @classmethod
     def open(cls, url: str, on_commit: Callable[[int], None] | None = None, *, read_only: bool = False) -> SqlStore:

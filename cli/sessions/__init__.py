@@ -7,8 +7,9 @@ COMMANDS = {
     "show": ".sessions.show",
     "tree": ".sessions.tree",
     "checkout": ".sessions.checkout",
+    "feedback": ".sessions.feedback",
     "rm": ".sessions.rm",
     "run-queue": ".sessions.run_queue",
 }
 
-command = LazyGroup("sessions", table=COMMANDS, help="List, read, branch and delete stored conversations.")
+command = LazyGroup("sessions", table=COMMANDS, help="List, read, branch, rate and delete stored conversations.")

@@ -115,3 +115,11 @@ def test_a_session_id_that_is_no_text_is_invalid_input(agentflow: Command) -> No
         done = agentflow(*command, "\udcff")
         assert (done.code, done.out) == (2, "")
         assert "invalid_input" in done.err
+
+
+def test_feedback_rates_a_step(agentflow: Command) -> None:
+    """R11"""
+    agentflow("run", "echo", "Hello", "-s", "s-1")
+    assert agentflow("sessions", "feedback", "s-1", "1", "up", "well said").out == "step 1: up\n"
+    assert agentflow("sessions", "feedback", "s-1", "2", "up").code == 3
+    assert agentflow("sessions", "feedback", "s-1", "1", "great").code == 2

@@ -18,9 +18,10 @@ from agentflow.errors import InvalidInput
 from agentflow.events import LogEntry
 from agentflow.message import ExecutionStatus, Message, ToolCall, TurnState
 from agentflow.store import rows
+from agentflow.store.message_rows import message_row
 from agentflow.store.records import Appended, Claimed
 from agentflow.store.requests import Append, Claim, End, Owning
-from agentflow.store.rows import Row, message_row
+from agentflow.store.rows import Row
 from agentflow.store.sql.database import open_database
 from agentflow.store.sql.tables import Base
 from agentflow.store.sql.transaction import Tx
@@ -29,7 +30,7 @@ from agentflow.store.sql_store import SqlStore
 from agentflow.text import compact_json, digest
 
 T = TypeVar("T")
-TABLES = [table.name for table in Base.metadata.sorted_tables if table.name != "session"]
+TABLES = [table.name for table in Base.metadata.sorted_tables if "session_key" in table.columns]
 NOW = 1_800_000_000_000_000
 
 

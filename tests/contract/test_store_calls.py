@@ -6,7 +6,8 @@ from agentflow.context.tokens import Report
 from agentflow.conversation.tree import Node, Place
 from agentflow.message import ToolCallStatus
 from agentflow.store import rows
-from agentflow.store.rows import Row, copy_row
+from agentflow.store.message_rows import copy_row
+from agentflow.store.rows import Row
 from tests.contract.book import NOW, Book, Turn, user
 
 

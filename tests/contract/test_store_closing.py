@@ -13,9 +13,10 @@ from agentflow.conversation.repair import INTERRUPTED
 from agentflow.errors import InvalidInput, NoPendingQuestion
 from agentflow.message import Message, ToolCall
 from agentflow.store import rows
+from agentflow.store.message_rows import message_row
 from agentflow.store.records import StepRecord
 from agentflow.store.requests import Append, Close, CloseTurn, MergeView, Seen, Settle
-from agentflow.store.rows import Row, message_row
+from agentflow.store.rows import Row
 from agentflow.turn_table import Trigger
 from tests.contract.book import NOW, Book, Turn, assistant, owning_of, turn_of, user
 

@@ -85,7 +85,9 @@ def test_earlier_turns_that_were_kept_stay(book: Book) -> None:
     book.run(test)
 
 
-STAY = {"turn", "step", "question", "hook_run", "event", "queue_entry"}
+STAY = {
+    "turn", "step", "question", "hook_run", "event", "queue_entry", "agent_memory", "feedback", "session_stats"
+}  # fmt: skip
 BLANK = {
     "turn": "request, tools_hash, plan, input, output, cache_read, cache_write, cost",
     "step": "user_message_id, answer_id, answer_chars, first_token_ms",
@@ -118,7 +120,9 @@ def fill(tx: Tx, turn: Turn) -> None:
     )
     for table in TABLES:
         columns = Base.metadata.tables[table].columns
-        values = [known.get(column.name, {int: 99, str: "x"}[column.type.python_type]) for column in columns]
+        values = [
+            known.get(column.name, {int: 99, str: "x", bytes: b"x"}[column.type.python_type]) for column in columns
+        ]
         names, marks = ", ".join(columns.keys()), ", ".join("?" * len(values))
         tx.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", *values)
     said = (

@@ -14,7 +14,8 @@ from agentflow.errors import LimitReached
 from agentflow.events import Event, LogEntry, ModelCall
 from agentflow.message import Message, ToolCall, TurnState, Usage
 from agentflow.store import rows
-from agentflow.store.rows import Row, copy_row, message_row
+from agentflow.store.message_rows import copy_row, message_of, message_row
+from agentflow.store.rows import Row
 from agentflow.text import compact_json
 from tests.contract.book import NOW, Book, Turn, ended, user
 
@@ -180,7 +181,7 @@ def test_a_page_reads_each_message_once_however_many_entries_tell_of_it(
 
     def counted(row: Sequence[Any]) -> Message:
         read.append(row[0])
-        return rows.message_of(row)
+        return message_of(row)
 
     monkeypatch.setattr("agentflow.store.reads.events.message_of", counted)
 

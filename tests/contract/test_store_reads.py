@@ -8,9 +8,9 @@ from agentflow import events
 from agentflow.conversation.tree import Node, Place
 from agentflow.message import Message, ToolCall, Usage
 from agentflow.store import rows
+from agentflow.store.message_rows import copy_row, message_row
 from agentflow.store.records import PathEntry
 from agentflow.store.requests import ListSessions
-from agentflow.store.rows import copy_row, message_row
 from agentflow.text import compact_json
 from tests.contract.book import NOW, Book, Turn, assistant, ended, user
 

@@ -285,7 +285,7 @@ async def fill(book: Book, key: int) -> None:
     def job(tx: Tx) -> None:
         for table in TABLES:
             columns = Base.metadata.tables[table].columns
-            other = {int: 99, str: "x"}
+            other = {int: 99, str: "x", bytes: b"x"}
             values = [key if column.name == "session_key" else other[column.type.python_type] for column in columns]
             names, marks = ", ".join(columns.keys()), ", ".join("?" * len(values))
             tx.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", *values)

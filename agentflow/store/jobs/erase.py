@@ -1,6 +1,7 @@
 """What `observability: false` takes away in the transaction that ends a turn (R5).
 
-Steps keep their order and times, the turn its id, state and error; questions, name and configuration stay.
+Steps keep their order and times, the turn its id, state and error; questions, name, memory, feedback, counts and
+configuration stay.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 from agentflow.store.sql.transaction import Tx
 from agentflow.text import compact_json
 
-_OF_THE_TURN = ("message", "execution", "llm_call", "tool_call", "todo_list", "state_version")
+_OF_THE_TURN = ("message", "execution", "llm_call", "tool_call", "todo_list", "state_version", "snapshot")
 _COPIES = (  # they keep the turn of their originals (C10)
     "DELETE FROM message WHERE session_key = ? AND execution IN (SELECT number FROM execution "
     "WHERE session_key = ? AND turn = ?)"
@@ -34,6 +35,8 @@ _UNUSED = (
     "AND NOT EXISTS (SELECT 1 FROM execution WHERE execution.session_key = blob.session_key AND config_hash = hash) "
     "AND NOT EXISTS (SELECT 1 FROM llm_call WHERE llm_call.session_key = blob.session_key "
     "AND hash IN (prompt_hash, tools_hash))",
+    "DELETE FROM snapshot_data WHERE session_key = ? AND NOT EXISTS (SELECT 1 FROM snapshot "
+    "WHERE snapshot.session_key = snapshot_data.session_key AND snapshot.hash = snapshot_data.hash)",
 )
 _EVENT_KEYS_KEPT = frozenset(
     {

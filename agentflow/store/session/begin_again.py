@@ -16,10 +16,10 @@ from agentflow.conversation.tree import Place
 from agentflow.errors import InvalidInput
 from agentflow.message import Message
 from agentflow.store import rows
+from agentflow.store.message_rows import message_of
 from agentflow.store.reads.messages import CONTENT, ORIGINAL, message_at
 from agentflow.store.records import Claimed
 from agentflow.store.requests import Owning
-from agentflow.store.rows import message_of
 from agentflow.store.session.session_row import SessionRow
 from agentflow.store.session.turn_options import read_options
 from agentflow.store.sql.transaction import Tx

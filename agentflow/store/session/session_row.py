@@ -13,8 +13,9 @@ from agentflow.conversation.view import Write
 from agentflow.events import LogEntry
 from agentflow.message import Message
 from agentflow.store import rows
+from agentflow.store.message_rows import copy_row, message_row
 from agentflow.store.reads.messages import message_at
-from agentflow.store.rows import Row, copy_row, message_row
+from agentflow.store.rows import Row
 from agentflow.store.sql.transaction import Tx
 
 _COLUMNS = (

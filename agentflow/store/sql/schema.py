@@ -13,7 +13,7 @@ from agentflow.errors import StoreError
 from agentflow.store.sql.database import Database, RawConnection, open_database, shown_url
 from agentflow.store.sql.sqlite_file import MARK
 
-SCHEMA_VERSION = "0002"
+SCHEMA_VERSION = "0003"
 
 _LOCK = 0x6167656E74  # the advisory lock under which processes make or upgrade a Postgres schema
 _VERSION_TABLE = (

@@ -14,8 +14,9 @@ from agentflow.conversation.tree import Node, Place
 from agentflow.events import LogEntry
 from agentflow.message import Message, WrittenAs
 from agentflow.store import rows
+from agentflow.store.message_rows import copy_row, message_row
 from agentflow.store.records import Claimed, PathEntry
-from agentflow.store.rows import InsertBranch, Row, copy_row, message_row
+from agentflow.store.rows import InsertBranch, Row
 from agentflow.text import digest
 
 

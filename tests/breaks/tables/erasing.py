@@ -43,8 +43,8 @@ BREAKS = (
     ),
     Break(
         "erase-state", "store/jobs/erase.py",
-        ', "state_version")',
-        ")",
+        ', "state_version"',
+        "",
         ("contract/test_store_erase.py",),
         "The agent's state stays.",
     ),

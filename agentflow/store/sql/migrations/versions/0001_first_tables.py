@@ -1,4 +1,4 @@
-"""The first tables, as they were: this file never follows later changes of `tables.py`.
+"""The first tables, as they were: this file never follows later changes of `tables/`.
 
 Revision ID: 0001
 

@@ -1,58 +1,11 @@
-"""The tables (R3). Every row but the session's own hangs on `session.key`, and the database cascades from it.
-
-Sizes matter here: a turn writes some thirty rows, so rows point at each other by small numbers that count inside
-one session (turn, step, execution, branch, depth) and only messages, calls and turns carry their public ids.
-A text is stored once, in `message` (an over-long tool result in full in its call row); events hold references.
-Instants are whole microseconds since the epoch, JSON is text: both read the same from every database.
-"""
+"""The tables of sessions, their turns, steps, messages and calls."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from sqlalchemy import BigInteger, Column, Index, Integer, Text, UniqueConstraint
+from sqlmodel import Field
 
-from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, MetaData, Text, UniqueConstraint
-from sqlmodel import Field, SQLModel
-
-_NAMES = {
-    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-    "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
-    "pk": "pk_%(table_name)s",
-}
-
-# Small rows live in the tree of their primary key: one page to write instead of two.
-_KEYED = {"sqlite_with_rowid": False}
-
-
-class Base(SQLModel):
-    metadata: ClassVar[MetaData] = MetaData(naming_convention=_NAMES)
-
-
-def _session_key() -> Any:
-    return Field(
-        sa_column=Column(
-            BigInteger().with_variant(Integer(), "sqlite"),
-            ForeignKey("session.key", ondelete="CASCADE"),
-            primary_key=True,
-            autoincrement=False,
-        )
-    )
-
-
-def _number(**options: Any) -> Any:
-    return Field(sa_column=Column(Integer(), primary_key=True, autoincrement=False, **options))
-
-
-def _word(**options: Any) -> Any:
-    return Field(sa_column=Column(Text(), primary_key=True, **options))
-
-
-def _at() -> Any:
-    return Field(default=None, sa_type=BigInteger)
-
-
-def _text() -> Any:
-    return Field(default=None, sa_type=Text)
+from agentflow.store.sql.tables.base import KEYED, Base, moment, number, owner, text, word
 
 
 class Session(Base, table=True):
@@ -66,7 +19,7 @@ class Session(Base, table=True):
     )
     id: str = Field(sa_column=Column(Text(), nullable=False, unique=True))
     agent: str = Field(sa_type=Text)
-    name: str | None = _text()
+    name: str | None = text()
     environment: str = Field(default="production", sa_type=Text)
     created_at: int = Field(sa_type=BigInteger)
     updated_at: int = Field(sa_type=BigInteger)
@@ -75,16 +28,19 @@ class Session(Base, table=True):
     seq: int = 0
     epoch: int = 0
     turn: int | None = None
-    owner: str | None = _text()
-    lease_until: int | None = _at()
-    stop_turn: str | None = _text()
+    owner: str | None = text()
+    lease_until: int | None = moment()
+    stop_turn: str | None = text()
     queued: int = 0
     turns: int = 0
     steps: int = 0
     executions: int = 0
     branches: int = 0
-    ended_at: int | None = _at()
-    outcome: str | None = _text()
+    ended_at: int | None = moment()
+    outcome: str | None = text()
+    name_tries: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
+    snapshotted: int | None = None
+    snapshot_reason: str | None = text()
 
 
 class Turn(Base, table=True):
@@ -95,44 +51,44 @@ class Turn(Base, table=True):
     """
 
     __tablename__ = "turn"
-    __table_args__ = (UniqueConstraint("session_key", "id"), _KEYED)
+    __table_args__ = (UniqueConstraint("session_key", "id"), KEYED)
 
-    session_key: int = _session_key()
-    number: int = _number()
+    session_key: int = owner()
+    number: int = number()
     id: str = Field(sa_type=Text)
     state: str = Field(sa_type=Text)
     config_hash: str = Field(sa_type=Text)
     created_at: int = Field(sa_type=BigInteger)
-    ended_at: int | None = _at()
-    request: str | None = _text()
-    tools_hash: str | None = _text()
-    plan: str | None = _text()
+    ended_at: int | None = moment()
+    request: str | None = text()
+    tools_hash: str | None = text()
+    plan: str | None = text()
     after_seq: int = 0
-    error: str | None = _text()
-    limit_name: str | None = _text()
-    data: str | None = _text()
+    error: str | None = text()
+    limit_name: str | None = text()
+    data: str | None = text()
     input: int | None = None
     output: int | None = None
     cache_read: int | None = None
     cache_write: int | None = None
-    cost: str | None = _text()
+    cost: str | None = text()
 
 
 class Step(Base, table=True):
     """One request and what the user sees as its answer: the first `answer_chars` characters of `answer_id`'s text."""
 
     __tablename__ = "step"
-    __table_args__ = _KEYED
+    __table_args__ = KEYED
 
-    session_key: int = _session_key()
-    number: int = _number()
+    session_key: int = owner()
+    number: int = number()
     turn: int
     state: str = Field(sa_type=Text)
     opened_at: int = Field(sa_type=BigInteger)
-    completed_at: int | None = _at()
+    completed_at: int | None = moment()
     first_token_ms: int | None = None
-    user_message_id: str | None = _text()
-    answer_id: str | None = _text()
+    user_message_id: str | None = text()
+    answer_id: str | None = text()
     answer_chars: int | None = None
 
 
@@ -140,10 +96,10 @@ class Execution(Base, table=True):
     """One run of an agent or sub-agent inside a turn."""
 
     __tablename__ = "execution"
-    __table_args__ = _KEYED
+    __table_args__ = KEYED
 
-    session_key: int = _session_key()
-    number: int = _number()
+    session_key: int = owner()
+    number: int = number()
     turn: int
     agent: str = Field(sa_type=Text)
     config_hash: str = Field(sa_type=Text)
@@ -151,17 +107,17 @@ class Execution(Base, table=True):
     started_at: int = Field(sa_type=BigInteger)
     duration_ms: int | None = None
     parent: int | None = None
-    parent_call_id: str | None = _text()
+    parent_call_id: str | None = text()
 
 
 class Branch(Base, table=True):
     """A run of message depths that forks from its parent branch after `fork_depth`; a root has no parent (C5)."""
 
     __tablename__ = "branch"
-    __table_args__ = _KEYED
+    __table_args__ = KEYED
 
-    session_key: int = _session_key()
-    number: int = _number()
+    session_key: int = owner()
+    number: int = number()
     parent: int | None = None
     fork_depth: int = 0
     execution: int | None = None
@@ -175,22 +131,22 @@ class Message(Base, table=True):
     __tablename__ = "message"
     __table_args__ = (UniqueConstraint("session_key", "id"),)
 
-    session_key: int = _session_key()
-    branch: int = _number()
-    depth: int = _number()
+    session_key: int = owner()
+    branch: int = number()
+    depth: int = number()
     id: str = Field(sa_type=Text)
     role: str = Field(sa_type=Text)
     turn: int
     execution: int
-    content: str | None = _text()
-    parts: str | None = _text()
-    calls: str | None = _text()
-    call_id: str | None = _text()
-    name: str | None = _text()
-    provider: str | None = _text()
+    content: str | None = text()
+    parts: str | None = text()
+    calls: str | None = text()
+    call_id: str | None = text()
+    name: str | None = text()
+    provider: str | None = text()
     hidden: int = 0
-    copied_from: str | None = _text()
-    written_as: str | None = _text()
+    copied_from: str | None = text()
+    written_as: str | None = text()
 
 
 class Alias(Base, table=True):
@@ -200,11 +156,11 @@ class Alias(Base, table=True):
     """
 
     __tablename__ = "alias"
-    __table_args__ = _KEYED
+    __table_args__ = KEYED
 
-    session_key: int = _session_key()
-    kind: str = _word()
-    alias: str = _word()
+    session_key: int = owner()
+    kind: str = word()
+    alias: str = word()
     target: str = Field(sa_type=Text)
     step: int | None = None
     after_seq: int | None = None
@@ -213,14 +169,15 @@ class Alias(Base, table=True):
 class LlmCall(Base, table=True):
     """One model call of any purpose; its id is its reply's message id (C3). `branch`, `depth` are its anchor (C20).
 
-    `raw_reply` is what the model said, when a worker had something else recorded (C33).
+    `raw_reply` is what the model said, when a worker had something else recorded (C33); `finish_word` the provider's
+    own word for why the reply ended, where it is another than `finish_reason` (T12).
     """
 
     __tablename__ = "llm_call"
-    __table_args__ = _KEYED
+    __table_args__ = KEYED
 
-    session_key: int = _session_key()
-    id: str = _word()
+    session_key: int = owner()
+    id: str = word()
     turn: int
     execution: int
     step: int
@@ -235,17 +192,18 @@ class LlmCall(Base, table=True):
     first_token_ms: int | None = None
     attempts: int | None = None
     request_chars: int | None = None
-    prompt_hash: str | None = _text()
-    tools_hash: str | None = _text()
-    finish_reason: str | None = _text()
+    prompt_hash: str | None = text()
+    tools_hash: str | None = text()
+    finish_reason: str | None = text()
     input: int | None = None
     output: int | None = None
     cache_read: int | None = None
     cache_write: int | None = None
-    cost: str | None = _text()
-    error: str | None = _text()
-    checkpoint: str | None = _text()
-    raw_reply: str | None = _text()
+    cost: str | None = text()
+    error: str | None = text()
+    checkpoint: str | None = text()
+    raw_reply: str | None = text()
+    finish_word: str | None = text()
 
 
 class ToolCall(Base, table=True):
@@ -255,38 +213,38 @@ class ToolCall(Base, table=True):
     """
 
     __tablename__ = "tool_call"
-    __table_args__ = _KEYED
+    __table_args__ = KEYED
 
-    session_key: int = _session_key()
-    execution: int = _number()
-    id: str = _word()
+    session_key: int = owner()
+    execution: int = number()
+    id: str = word()
     turn: int
     reply_id: str = Field(sa_type=Text)
     name: str = Field(sa_type=Text)
     status: str = Field(sa_type=Text)
-    started_at: int | None = _at()
+    started_at: int | None = moment()
     duration_ms: int | None = None
     ok: int | None = None
-    result_id: str | None = _text()
-    full_result: str | None = _text()
+    result_id: str | None = text()
+    full_result: str | None = text()
     altered: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
-    handler: str | None = _text()
+    handler: str | None = text()
 
 
 class Question(Base, table=True):
     """A pause, one of `questions`, `tools` or `approval`: what it waits for, where, whether it is open (T18, C38)."""
 
     __tablename__ = "question"
-    __table_args__ = _KEYED
+    __table_args__ = KEYED
 
-    session_key: int = _session_key()
-    execution: int = _number()
-    call_id: str = _word()
+    session_key: int = owner()
+    execution: int = number()
+    call_id: str = word()
     turn: int
     state: str = Field(sa_type=Text)
     questions: str = Field(sa_type=Text)
     asked_at: int = Field(sa_type=BigInteger)
-    expires_at: int | None = _at()
+    expires_at: int | None = moment()
     branch: int | None = None
     depth: int | None = None
     kind: str = Field(default="questions", sa_column=Column(Text(), nullable=False, server_default="questions"))
@@ -296,12 +254,12 @@ class TodoList(Base, table=True):
     """One version of an execution's todo list, written with its tool call (T32)."""
 
     __tablename__ = "todo_list"
-    __table_args__ = _KEYED
+    __table_args__ = KEYED
 
-    session_key: int = _session_key()
-    turn: int = _number()
-    execution: int = _number()
-    number: int = _number()
+    session_key: int = owner()
+    turn: int = number()
+    execution: int = number()
+    number: int = number()
     items: str = Field(sa_type=Text)
 
 
@@ -309,10 +267,10 @@ class StateVersion(Base, table=True):
     """One write of the agent's state (`state`) or of its configuration (`agent`), anchored at a place (C6, C30)."""
 
     __tablename__ = "state_version"
-    __table_args__ = _KEYED
+    __table_args__ = KEYED
 
-    session_key: int = _session_key()
-    number: int = _number()
+    session_key: int = owner()
+    number: int = number()
     kind: str = Field(sa_type=Text)
     value: str = Field(sa_type=Text)
     turn: int
@@ -324,11 +282,11 @@ class HookRun(Base, table=True):
     """One call of a hook, `ok`, `changed` or `failed`; they count inside their step (T37)."""
 
     __tablename__ = "hook_run"
-    __table_args__ = _KEYED
+    __table_args__ = KEYED
 
-    session_key: int = _session_key()
-    step: int = _number()
-    number: int = _number()
+    session_key: int = owner()
+    step: int = number()
+    number: int = number()
     turn: int
     execution: int
     point: str = Field(sa_type=Text)
@@ -336,7 +294,7 @@ class HookRun(Base, table=True):
     at: int = Field(sa_type=BigInteger)
     duration_ms: int
     outcome: str = Field(sa_type=Text)
-    error: str | None = _text()
+    error: str | None = text()
 
 
 class QueueEntry(Base, table=True):
@@ -344,8 +302,8 @@ class QueueEntry(Base, table=True):
 
     __tablename__ = "queue_entry"
 
-    session_key: int = _session_key()
-    number: int = _number()
+    session_key: int = owner()
+    number: int = number()
     turn_id: str = Field(sa_type=Text)
     mode: str = Field(sa_type=Text)
     input: str = Field(sa_type=Text)
@@ -356,15 +314,15 @@ class Event(Base, table=True):
     """The log: `ref` and `data` point at what happened, readers join the texts in (R3, T40)."""
 
     __tablename__ = "event"
-    __table_args__ = _KEYED
+    __table_args__ = KEYED
 
-    session_key: int = _session_key()
-    seq: int = _number()
+    session_key: int = owner()
+    seq: int = number()
     turn: int | None = None
     at: int = Field(sa_type=BigInteger)
     type: str = Field(sa_type=Text)
-    ref: str | None = _text()
-    data: str | None = _text()
+    ref: str | None = text()
+    data: str | None = text()
 
 
 class Blob(Base, table=True):
@@ -372,6 +330,6 @@ class Blob(Base, table=True):
 
     __tablename__ = "blob"
 
-    session_key: int = _session_key()
-    hash: str = _word()
+    session_key: int = owner()
+    hash: str = word()
     body: str = Field(sa_type=Text)

@@ -1,0 +1,94 @@
+"""The tables of what is kept beside a conversation's turns: feedback, memory, snapshots, statistics (R5-R12)."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, LargeBinary, Text
+from sqlmodel import Field
+
+from agentflow.store.sql.tables.base import KEYED, Base, number, owner, text, word
+
+
+class Feedback(Base, table=True):
+    """What a person thought of a step: `up`, `down` or `1` to `5`; a later one replaces the earlier (R11)."""
+
+    __tablename__ = "feedback"
+    __table_args__ = KEYED
+
+    session_key: int = owner()
+    step: int = number()
+    rating: str = Field(sa_type=Text)
+    comment: str | None = text()
+    at: int = Field(sa_type=BigInteger)
+
+
+class AgentMemory(Base, table=True):
+    """A note an agent keeps across the turns of its session, whichever branch wrote it (R10)."""
+
+    __tablename__ = "agent_memory"
+    __table_args__ = KEYED
+
+    session_key: int = owner()
+    number: int = number()
+    topic: str = Field(sa_type=Text)
+    content: str = Field(sa_type=Text)
+    at: int = Field(sa_type=BigInteger)
+    turn: int
+
+
+class Snapshot(Base, table=True):
+    """An entity's data as a flow loaded it; equal data stands once, in `snapshot_data` (R8)."""
+
+    __tablename__ = "snapshot"
+    __table_args__ = KEYED
+
+    session_key: int = owner()
+    number: int = number()
+    turn: int
+    entity: str = Field(sa_type=Text)
+    entity_key: str = Field(sa_type=Text)
+    hash: str = Field(sa_type=Text)
+    at: int = Field(sa_type=BigInteger)
+
+
+class SnapshotData(Base, table=True):
+    """Compressed canonical JSON by the hash of its text (R8)."""
+
+    __tablename__ = "snapshot_data"
+
+    session_key: int = owner()
+    hash: str = word()
+    body: bytes = Field(sa_type=LargeBinary)
+
+
+class SessionStats(Base, table=True):
+    """What a turn counted: it outlives what `observability: false` erases (R5, R6). `models` and `tools` are JSON."""
+
+    __tablename__ = "session_stats"
+    __table_args__ = KEYED
+
+    session_key: int = owner()
+    turn: int = number()
+    agent: str = Field(sa_type=Text)
+    state: str = Field(sa_type=Text)
+    started_at: int = Field(sa_type=BigInteger)
+    ended_at: int = Field(sa_type=BigInteger)
+    duration_ms: int
+    steps: int
+    first_token_ms: int | None = None
+    input: int
+    output: int
+    cache_read: int
+    cache_write: int
+    cost: str | None = text()
+    models: str = Field(sa_type=Text)
+    tools: str = Field(sa_type=Text)
+
+
+class Sweep(Base, table=True):
+    """Which process does a periodic work of the whole database, and until when nobody else does (R12)."""
+
+    __tablename__ = "sweep"
+
+    name: str = word()
+    owner: str = Field(sa_type=Text)
+    lease_until: int = Field(sa_type=BigInteger)

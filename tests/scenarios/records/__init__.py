@@ -1,0 +1,1 @@
+"""What is kept about conversations beside their turns."""
