@@ -69,7 +69,7 @@ class Waker:
 
     def _owning(self, agent: str) -> Owning | None:
         try:
-            self._agent = self._turns.load(agent)
+            self._agent = self._turns.of_session(agent)
         except AgentflowError as error:
             _log.warning("the queue of a session of %s stays as it is: %s", agent, error)
             return None
@@ -278,6 +278,10 @@ class RunningTurns:
     def load(self, reference: str) -> LoadedAgent:
         """The agent of a name or path as its files are now. Raises `AgentNotFound`, `InvalidConfig`."""
         return self._agents.load(reference)
+
+    def of_session(self, name: str) -> LoadedAgent:
+        """The agent that a session's row names. Raises `AgentNotFound`, `InvalidConfig`."""
+        return self._agents.of_session(name)
 
     async def _run(self, session_id: str, runner: StepRunner, following: list[LoadedAgent]) -> TurnResult:
         outcome = await runner.run()

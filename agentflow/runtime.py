@@ -130,12 +130,19 @@ class Runtime:
     # -- working ---------------------------------------------------------------------------------------------------
 
     async def submit(
-        self, session_id: str, given: Mapping[str, Any] | Input, *, limits: Mapping[str, Any] | None = None
+        self,
+        session_id: str,
+        given: Mapping[str, Any] | Input,
+        *,
+        agent: str | None = None,
+        limits: Mapping[str, Any] | None = None,
     ) -> Receipt:
         """Hand in a client input; returns once its turn is recorded, before it has run.
 
-        `limits` overrides the agent's limits for this turn. Raises `InvalidInput`, `AgentNotFound`, `InvalidConfig`,
-        `SessionAgentMismatch`, `TurnAlreadyActive` (C18, C19): then nothing was written. A `head.move` runs no turn,
+        The input's `agent_id` is a name, for clients choose no files (Z2); `agent`, a name or a path, is for the code
+        that calls, and goes before it. `limits` overrides the agent's limits for this turn. Raises `InvalidInput`,
+        `AgentNotFound`, `InvalidConfig`, `SessionAgentMismatch`, `TurnAlreadyActive` (C18, C19): then nothing was
+        written. A `head.move` runs no turn,
         its receipt has the turn id `""`; it raises what `checkout` raises.
         """
         request = parse_input(given)
@@ -145,10 +152,10 @@ class Runtime:
             return Receipt(session_id, moved.turn_id, False, moved.replayed, moved.after_seq)
         if limits is not None:
             request = parse_input(replace(request, limits=request.limits | arguments.mapping(limits, "limits")))
-        agent = await self._agent(session_id, request.agent_id)
-        turn_id, owning = request.turn_id or self._new_id(), self._turns.owning(agent)
+        loaded = await self._agent(session_id, request.agent_id, agent)
+        turn_id, owning = request.turn_id or self._new_id(), self._turns.owning(loaded)
         claim = Claim(session_id, request, turn_id, request.turn_id is not None, owning, self._environment)
-        return await self._turns.claim(session_id, agent, claim)
+        return await self._turns.claim(session_id, loaded, claim)
 
     async def run(
         self,
@@ -160,10 +167,13 @@ class Runtime:
         turn_id: str | None = None,
         limits: Mapping[str, Any] | None = None,
     ) -> TurnResult:
-        """One user message, and its turn's result when it has ended. Raises what `submit` raises."""
+        """One user message to an agent, a name or a path, and its turn's result when it has ended.
+
+        Raises what `submit` raises.
+        """
         message = {"role": "user", "content": text}
-        given = {"type": "client.message", "agent_id": arguments.text(agent, "agent"), "message": message}
-        receipt = await self.submit(session_id, {**given, "inputs": inputs, "turn_id": turn_id}, limits=limits)
+        given = {"type": "client.message", "message": message, "inputs": inputs, "turn_id": turn_id}
+        receipt = await self.submit(session_id, given, agent=arguments.text(agent, "agent"), limits=limits)
         return await self.result(session_id, receipt.turn_id)
 
     async def answer(
@@ -225,7 +235,7 @@ class Runtime:
         `InvalidInput` for a call that is not left open here.
         """
         arguments.text(call_id, "call_id")
-        agent = self._turns.load((await self._reader.record(session_id)).agent)
+        agent = self._agents.of_session((await self._reader.record(session_id)).agent)
         tools = self._agents.worker_tools(str(agent.config.path))
         given = success(result) if error is None else refused(arguments.text(error, "error"), "tool_failed")
         asked = Settle(session_id, call_id, given.ok, given.text, tools, self._turns.owning(agent))
@@ -276,7 +286,8 @@ class Runtime:
 
     async def run_queue(self, session_id: str) -> list[TurnResult]:
         """Run the turns that wait in a session, in order, until none waits, one asks or is stopped (C24)."""
-        return await self._turns.run_queue(session_id, (await self._reader.record(session_id)).agent)
+        agent = self._agents.of_session((await self._reader.record(session_id)).agent)
+        return await self._turns.run_queue(session_id, str(agent.config.path))
 
     def events(
         self, session_id: str, after_seq: int = 0, turn_id: str | None = None, *, follow: bool = False
@@ -360,14 +371,20 @@ class Runtime:
         """Start the first waiting turn of every queue that nobody serves; the others follow by themselves (C21)."""
         for session_id, name in await self._store.left_queues():
             try:
-                await self._turns.take_up(session_id, name)
+                await self._turns.take_up(session_id, str(self._agents.of_session(name).config.path))
             except (AgentNotFound, InvalidConfig) as error:
                 _log.warning("the queue of session %s stays as it is: %s", session_id, error)
 
-    async def _agent(self, session_id: str, name: str | None) -> LoadedAgent:
-        if name is None:
-            record = await self._store.session(session_id)
-            if record is None:
-                raise InvalidInput(f"Session {session_id!r} is new: name its agent with agent_id.")
-            name = record.agent
-        return self._agents.load(name)
+    async def _agent(self, session_id: str, name: str | None, reference: str | None) -> LoadedAgent:
+        """The agent that the calling code chose, else the one the client names, else the session's."""
+        if reference is not None:
+            return self._agents.chosen(arguments.text(reference, "agent"))
+        if name is not None:
+            try:
+                return self._agents.named(name)
+            except AgentNotFound as error:
+                raise AgentNotFound(error.message, detail={**error.detail, "field": "agent_id"}) from None
+        record = await self._store.session(session_id)
+        if record is None:
+            raise InvalidInput(f"Session {session_id!r} is new: name its agent with agent_id.")
+        return self._agents.of_session(record.agent)

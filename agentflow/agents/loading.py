@@ -16,7 +16,16 @@ from agentflow.config.agent_config import AgentConfig, Interface
 from agentflow.config.document.problems import invalid
 from agentflow.config.keys.base import plain
 from agentflow.config.material import material_files
-from agentflow.config.project import AGENTS, NAME, PROJECT_FILE, Project, sub_agent_reference
+from agentflow.config.project import (
+    AGENT_FILE,
+    AGENTS,
+    NAME,
+    PROJECT_FILE,
+    Project,
+    find_named,
+    is_file_in,
+    sub_agent_reference,
+)
 from agentflow.errors import AgentflowError, AgentNotFound, InvalidConfig
 from agentflow.models.open import open_model
 from agentflow.models.protocol import Model
@@ -44,16 +53,18 @@ class Agents:
         scope: str,
     ) -> None:
         self._read = read
+        self._root = root
         self._library = FlowLibrary.of_project(root)
         self._flows = {flow.name: flow for flow in map(make_flow, flows)}
         self._open_model = open_model
         self._scope = scope
         self._lock = threading.Lock()
         self._models: dict[tuple[str, Path], Model] = {}
+        self._by_path: dict[str, Path] = {}  # of the agents that were chosen
         self._loaded: dict[Path, tuple[object, LoadedAgent]] = {}  # with the version of the files it was made of
 
     def load(self, reference: str) -> LoadedAgent:
-        """The agent of a name or path as its files are now.
+        """The agent of a name or path as its files are now; what clients and rows say is looked up by `named`.
 
         Files that have become unusable are reported, and the last agent that could be made of them is given (A7).
         Raises `AgentNotFound`, `InvalidConfig`.
@@ -68,6 +79,41 @@ class Agents:
                 keeps_last_good(error)
                 _, loaded = self._loaded[config.path]
         return loaded
+
+    def chosen(self, reference: str) -> LoadedAgent:
+        """The agent of a name or path that the code around this runtime chose: from then on it may be named too.
+
+        Raises `AgentNotFound`, `InvalidConfig`.
+        """
+        loaded = self.load(reference)
+        self._by_path[loaded.config.name] = loaded.config.path
+        return loaded
+
+    def named(self, name: str) -> LoadedAgent:
+        """The agent that a client names: of the project, shipped, or `chosen` before (Z2).
+
+        Raises `AgentNotFound`, `InvalidConfig`.
+        """
+        try:
+            return self.load(str(find_named(self._root, name)))
+        except AgentNotFound:
+            if name not in self._by_path:
+                raise
+        return self.load(str(self._by_path[name]))
+
+    def of_session(self, name: str) -> LoadedAgent:
+        """The agent that the row of a session names: also one in a folder of the project that is not under `agents/`,
+        as a command line may have given it.
+
+        Raises `AgentNotFound`, `InvalidConfig`.
+        """
+        try:
+            return self.named(name)
+        except AgentNotFound:
+            beside = self._root / name / AGENT_FILE
+            if not NAME.fullmatch(name) or not is_file_in(self._root, beside):
+                raise
+        return self.load(str(beside))
 
     def _current(self, config: AgentConfig) -> LoadedAgent:
         """The agent as it was made, or made again because a file changed."""
@@ -104,7 +150,7 @@ class Agents:
 
     def name_of(self, reference: str) -> str:
         """The name of the agent of a name or path. Raises `AgentNotFound`, `InvalidConfig` for a path."""
-        return reference if NAME.match(reference) else self._read(reference).name
+        return reference if NAME.fullmatch(reference) else self._read(reference).name
 
     def _make(self, config: AgentConfig, children: Sequence[AgentConfig]) -> LoadedAgent:
         described = [(child.name, child.description) for child in children]

@@ -15,7 +15,9 @@ from agentflow.config.document.problems import Problem, did_you_mean
 from agentflow.config.keys.agent import AGENT_NAME
 from agentflow.config.keys.checking import validate
 from agentflow.config.keys.project import ProjectKeys
+from agentflow.conversation.wire import MAX_ID
 from agentflow.errors import AgentNotFound
+from agentflow.text import preview, sanitise
 
 NAME = re.compile(AGENT_NAME)
 AGENT_FILE = "agent.yaml"
@@ -54,21 +56,43 @@ def find_agent(root: Path, agent: str) -> Path:
     for path in agent_files(root, agent):
         if os.path.isfile(path):  # false, where Path.is_file raises, for a name no file can have
             return path
-    names = agent_names(root)
-    hint = did_you_mean(Path(agent).name, names) or "."
+    raise _not_found(root, agent)
+
+
+def _not_found(root: Path, agent: str) -> AgentNotFound:
+    names, shown = agent_names(root), preview(sanitise(agent), MAX_ID)
+    hint = did_you_mean(Path(shown).name, names) or "."
     known = f"There are {', '.join(names)}." if names else "There are none yet."
     where = f"in {root.resolve()} or among the shipped ones"
-    raise AgentNotFound(f"There is no agent {agent!r} {where}{hint} {known}", detail={"agent": agent, "agents": names})
+    return AgentNotFound(f"There is no agent {shown!r} {where}{hint} {known}", detail={"agent": shown, "agents": names})
+
+
+def find_named(root: Path, name: str) -> Path:
+    """The agent.yaml of this name among the project's agents, then the shipped ones; what a client or a row may say.
+
+    Nothing is opened, and what is no name is looked for nowhere: only authors choose files (Z2). A link that leads out
+    of its folder of agents finds nothing either. Raises `AgentNotFound`, as `find_agent` does.
+    """
+    if NAME.fullmatch(name):
+        for folder in _agent_folders(root):
+            if is_file_in(folder, folder / name / AGENT_FILE):
+                return folder / name / AGENT_FILE
+    raise _not_found(root, name)
+
+
+def is_file_in(folder: Path, path: Path) -> bool:
+    """Whether there is a regular file at `path`, in `folder` also when links are followed."""
+    return os.path.isfile(path) and path.resolve().is_relative_to(folder.resolve())
 
 
 def sub_agent_reference(config: AgentConfig, listed: str) -> str:
     """How a sub-agent is found: a name stays one, a relative path starts at the folder of the file it stands in."""
-    return listed if NAME.match(listed) else str(config.folder / listed)
+    return listed if NAME.fullmatch(listed) else str(config.folder / listed)
 
 
 def agent_files(root: Path, agent: str) -> Iterator[Path]:
     """The files that `agent` may name, best first."""
-    if NAME.match(agent):
+    if NAME.fullmatch(agent):
         for folder in _agent_folders(root):
             yield folder / agent / AGENT_FILE
     for start in (root, Path.cwd()):

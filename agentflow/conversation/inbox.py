@@ -275,6 +275,12 @@ def _message(value: Any, name: str) -> Message:
         raise wire.inside(name, refused) from None
 
 
+def _agent_id(value: Any, name: str) -> str | None:
+    """As it was sent: what had to be made storable first is no name of an agent (Z2)."""
+    identifier = wire.optional_id(value, name)
+    return identifier if not identifier or identifier == value else wire.refuse(name, "must be the name of an agent.")
+
+
 def _flag(value: Any, name: str) -> bool:
     return wire.optional_bool(value, name) or False
 
@@ -353,7 +359,7 @@ def _parts(value: Any, name: str) -> list[Value]:
 
 
 _READERS: dict[str, Callable[[Any, str], Any]] = {
-    "agent_id": wire.optional_id,
+    "agent_id": _agent_id,
     "turn_id": wire.optional_id,
     "stream": wire.optional_bool,
     "interrupt": _flag,

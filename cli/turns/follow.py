@@ -45,7 +45,8 @@ class Request:
 async def run_turn(runtime: Runtime, request: Request, view: Answer) -> int:
     """Runs the turn, shows it and returns the exit code. Raises what `submit` raises."""
     session = await _session(runtime, request)
-    receipt = await runtime.submit(session, await _input(runtime, session, request), limits=request.limits)
+    given = await _input(runtime, session, request)
+    receipt = await runtime.submit(session, given, agent=request.agent, limits=request.limits)
     new = request.session is None and not request.resume
     again = ["agentflow", "run", request.agent, "-s", session, *request.place]
     return await follow_turn(runtime, receipt, view, Hints(again, request.place, tell=new))
@@ -105,7 +106,7 @@ async def _session(runtime: Runtime, request: Request) -> str:
 async def _input(runtime: Runtime, session: str, request: Request) -> dict[str, Any]:
     message = {"role": "user", "content": request.text}
     inputs = runtime.read_inputs(request.agent, request.inputs)
-    given = {"agent_id": request.agent, "inputs": inputs, "interrupt": request.interrupt}
+    given = {"inputs": inputs, "interrupt": request.interrupt}
     if request.fork is not None:
         view = [await _node(runtime, session, request.fork), message]
         return {"type": "client.messages", "messages": view, **given}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from agentflow.config import project as module
 from agentflow.config.agent_config import Interface
-from agentflow.config.project import agent_names, find_agent, open_project, project_root
+from agentflow.config.project import agent_names, find_agent, find_named, open_project, project_root
 from agentflow.errors import AgentNotFound, InvalidConfig
 
 
@@ -138,3 +139,52 @@ def test_messages_name_files_from_the_working_directory(root: Path, monkeypatch:
     with pytest.raises(InvalidConfig) as caught:
         open_project(root, variables={}).load(path, {})
     assert caught.value.message.startswith("agents/support/agent.yaml:1:1: ")
+
+
+NO_NAMES = [
+    "", ".", "..", "../x", "a/../support", "support/", "./support", "/proc/self/environ", "~", "~/x", "support\x00",
+    "support\n", "Support", "SUPPORT", "support.", "agents/support", "support\\..", "x" * 65, "süpport", "%2e%2e",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NO_NAMES)
+def test_only_a_name_finds_the_agent_that_a_client_names(
+    root: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Z2, D77: nothing is looked at, whatever stands there."""
+    add_agent(root, "support")
+    add_agent(root.parent / "project", "support")
+    looked: list[str] = []
+    monkeypatch.setattr(os.path, "isfile", lambda path: looked.append(str(path)) or True)
+    with pytest.raises(AgentNotFound):
+        find_named(root, name)
+    assert looked == []
+
+
+def test_a_client_names_agents_of_the_project_and_shipped_ones(root: Path, shipped: Path) -> None:
+    theirs, demo = add_agent(root, "support"), add_agent(shipped, "demo")
+    assert (find_named(root, "support"), find_named(root, "demo")) == (theirs, demo)
+
+
+@pytest.mark.parametrize("linked", ["folder", "file"])
+def test_a_link_that_leads_out_of_the_agents_is_no_agent_a_client_may_name(
+    root: Path, tmp_path: Path, linked: str
+) -> None:
+    """Z2: an author may still name it."""
+    elsewhere = add_agent(tmp_path / "other", "spy")
+    link = root / "agents" / "spy" / "agent.yaml"
+    if linked == "folder":
+        link.parent.parent.mkdir()
+        link.parent.symlink_to(elsewhere.parent)
+    else:
+        link.parent.mkdir(parents=True)
+        link.symlink_to(elsewhere)
+    with pytest.raises(AgentNotFound):
+        find_named(root, "spy")
+    assert find_agent(root, "spy") == link
+
+
+def test_a_project_may_be_reached_by_a_link(root: Path, tmp_path: Path) -> None:
+    add_agent(root, "support")
+    (tmp_path / "link").symlink_to(root)
+    assert find_named(tmp_path / "link", "support").is_file()
