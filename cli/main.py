@@ -5,12 +5,14 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Sequence
+from typing import TextIO, cast
 
 import click
 
 from .exits import Exit, of_error
 from .lazy import LazyGroup
 from .terminal.output import Output, note, occupy_closed_descriptors
+from .terminal.plain import PlainStream
 
 COMMANDS = {
     "run": ".turns.run",
@@ -59,6 +61,8 @@ group.params.append(
 def main() -> None:
     """Runs the command line of this process and exits with its code."""
     occupy_closed_descriptors()
+    if sys.stderr is not None:
+        sys.stderr = cast(TextIO, PlainStream(sys.stderr))  # logs and warnings reach it without asking us
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(Exit.SIGTERM))
     sys.exit(run(sys.argv[1:]))
 
@@ -77,7 +81,7 @@ def _invoke(args: Sequence[str], output: Output) -> int:
     try:
         result = group.main(list(args), prog_name="agentflow", standalone_mode=False, obj=output)
     except click.ClickException as error:
-        error.show()
+        error.show(file=cast(TextIO, PlainStream(sys.stderr)) if sys.stderr is not None else None)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         note("interrupted")

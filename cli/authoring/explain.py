@@ -9,6 +9,7 @@ import click
 
 from ..engine import engine_options, project_of, reading
 from ..terminal.output import Output
+from ..terminal.plain import block, one_line
 
 
 @click.command("explain", short_help="Print the exact next request, without a call.")
@@ -71,4 +72,5 @@ def _message(message: dict[str, Any]) -> list[str]:
     content = message.get("content")
     lines = [] if not content else [content if isinstance(content, str) else str(content)]
     calls = [call["function"] for call in message.get("tool_calls", ())]
-    return [*lines, *(f"{call['name']}({call['arguments']})" for call in calls)]
+    lines += [f"{one_line(call['name'])}({call['arguments']})" for call in calls]
+    return [f"  {block(line)}" for line in lines]

@@ -8,6 +8,7 @@ import click
 
 from ..engine import engine_options, reading
 from ..terminal.output import Output
+from ..terminal.plain import one_line
 from .waterfall import waterfall
 
 
@@ -27,4 +28,4 @@ def command(output: Output, session: str, turn: str | None, as_json: bool, proje
     if as_json:
         output.json(found, indent=2)
     else:
-        output.write("".join(f"{line}\n" for line in waterfall(found)))
+        output.write("".join(f"{one_line(line)}\n" for line in waterfall(found)))

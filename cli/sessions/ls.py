@@ -10,6 +10,7 @@ import click
 
 from ..engine import engine_options, place, reading
 from ..terminal.output import Output, note
+from ..terminal.plain import one_line
 
 COLUMNS = ("SESSION", "AGENT", "STATE", "TURNS", "UPDATED", "TITLE")
 
@@ -29,7 +30,7 @@ def command(
     if as_json:
         output.json(found.as_dict(), indent=2)
     else:
-        output.write(_table([COLUMNS, *map(_row, found)]))
+        output.write(_table([COLUMNS, *(tuple(map(one_line, _row(each))) for each in found)]))
     if found.cursor is not None:
         named = () if agent is None else ("--agent", agent)
         again = shlex.join(["agentflow", "sessions", "ls", *named, *place(project, db), "--cursor", found.cursor])

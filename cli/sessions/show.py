@@ -10,8 +10,10 @@ import click
 
 from ..engine import engine_options, reading
 from ..terminal.output import Output, note
+from ..terminal.plain import block, one_line
 
 _RESULT_CHARS = 500
+_DEEPER = "    "
 
 
 @click.command("show", short_help="Print a session's transcript.")
@@ -32,7 +34,10 @@ def command(output: Output, session: str, whole: bool, as_json: bool, project: P
 
 
 def transcript(messages: list[dict[str, Any]]) -> Iterator[str]:
-    """One block of text for each message that is meant to be seen, ended by a line end."""
+    """One block of text for each message that is meant to be seen, ended by a line end.
+
+    Only its first line begins at a place where ours begin: a text cannot say what another one said (Z5).
+    """
     for message in messages:
         if not message.get("hidden"):
             yield "".join(f"{line}\n" for line in _lines(message))
@@ -42,12 +47,12 @@ def _lines(message: dict[str, Any]) -> Iterator[str]:
     text = _text(message["content"])
     if message["role"] == "tool":
         shortened = text if len(text) <= _RESULT_CHARS else f"{text[:_RESULT_CHARS]}…"
-        yield f"  {message.get('name', 'tool')} = {shortened}"
+        yield f"  {one_line(message.get('name', 'tool'))} = {block(shortened, _DEEPER)}"
         return
     if text:
-        yield f"{message['role']}: {text}"
+        yield f"{message['role']}: {block(text, _DEEPER)}"
     for call in message.get("tool_calls", ()):
-        yield f"  {call['name']}({call['arguments']})"
+        yield f"  {one_line(call['name'])}({block(call['arguments'], _DEEPER)})"
 
 
 def _text(content: str | list[dict[str, Any]] | None) -> str:

@@ -10,6 +10,7 @@ import click
 
 from ..engine import engine_options, reading
 from ..terminal.output import Output
+from ..terminal.plain import one_line
 
 _CHARS = 60
 
@@ -25,7 +26,7 @@ def command(output: Output, session: str, as_json: bool, project: Path, db: str 
     if as_json:
         output.json(found, indent=2)
     else:
-        output.write("".join(f"{line}\n" for line in drawn(found)))
+        output.write("".join(f"{one_line(line)}\n" for line in drawn(found)))
 
 
 def drawn(tree: dict[str, Any]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from .interrupts import Interrupts
 from .output import note, prompt
+from .plain import one_line
 
 Answers = dict[str, str | list[str]]
 
@@ -28,14 +29,15 @@ async def ask(questions: list[dict[str, Any]], interrupts: Interrupts) -> Answer
 
 
 async def _one(question: dict[str, Any], interrupts: Interrupts) -> str | list[str]:
-    note(f"{question['header']}: {question['question']}")
+    header = one_line(question["header"])
+    note(f"{header}: {question['question']}")
     for number, option in enumerate(question["options"], 1):
         described = f": {option['description']}" if option.get("description") else ""
-        note(f"  {number}. {option['label']}{described}")
+        note(one_line(f"  {number}. {option['label']}{described}"))
     if question["options"]:
         several = " (several: 1,2)" if question["multi_select"] else ""
         note(f"A number{several}, or your own words:")
-    prompt(f"{question['header']}> ")
+    prompt(f"{header}> ")
     return chosen(question, await _line(interrupts))
 
 

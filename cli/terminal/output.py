@@ -5,12 +5,10 @@ from __future__ import annotations
 import errno
 import json
 import os
-import re
 import sys
 from typing import Any
 
-_TERMINAL_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_LINE_ENDS = {character: f"\\u{character:04x}" for character in (0x85, 0x2028, 0x2029)}  # some readers split at them
+from .plain import block, escaped, plain
 
 
 class Output:
@@ -31,13 +29,13 @@ class Output:
         return sys.stdout is not None and sys.stdout.isatty()
 
     def write(self, text: str) -> None:
-        """Writes at once; on a terminal without the control characters a text could play tricks with."""
+        """Writes at once, without the characters a text could play tricks with (Z5)."""
         if not self.usable or not text:
             return
         try:
             if sys.stdout is None:
                 raise OSError(errno.EBADF, os.strerror(errno.EBADF))
-            sys.stdout.write(_TERMINAL_CONTROL.sub("", text) if self.is_terminal else text)
+            sys.stdout.write(plain(text))
             sys.stdout.flush()
         except OSError as error:
             self._give_up(error)
@@ -46,9 +44,9 @@ class Output:
         self.write(text if text.endswith("\n") else text + "\n")
 
     def json(self, value: Any, *, indent: int | None = None) -> None:
-        """One JSON value; a single line unless indented. Only ASCII where the output cannot carry more."""
+        """One JSON value; a single line unless indented. Only ASCII where the output cannot carry more (Z5)."""
         unicode = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
-        self.line(json.dumps(value, ensure_ascii=not unicode, indent=indent).translate(_LINE_ENDS))
+        self.line(escaped(json.dumps(value, ensure_ascii=not unicode, indent=indent)))
 
     def _give_up(self, error: OSError) -> None:
         self.usable = False
@@ -62,15 +60,18 @@ class Output:
 
 
 def note(text: str) -> None:
-    """A line on standard error; a standard error that cannot be written is nobody's reason to fail."""
-    prompt(f"{text}\n")
+    """A line on standard error; further lines of the text are indented under it (Z5).
+
+    A standard error that cannot be written is nobody's reason to fail.
+    """
+    prompt(f"{block(text)}\n")
 
 
 def prompt(text: str) -> None:
-    """The same without a line end; on a terminal without the control characters a text could play tricks with."""
+    """The same without a line end."""
     try:
         if sys.stderr is not None:
-            sys.stderr.write(_TERMINAL_CONTROL.sub("", text) if sys.stderr.isatty() else text)
+            sys.stderr.write(plain(text))
             sys.stderr.flush()
     except OSError:
         pass

@@ -154,11 +154,14 @@ def _tell(result: TurnResult, hints: Hints) -> None:
     if result.error:
         note(f"error ({result.error['code']}): {result.error['message']}")
     if result.question:
-        note(f"{result.question['text']}\nanswer with: {answer_command(result, hints.place)}")
+        note(result.question["text"])
+        note(f"answer with: {answer_command(result, hints.place)}")
     elif result.calls:
         asked = [f"{call['name']} {json.dumps(call['arguments'], ensure_ascii=False)}" for call in result.calls]
-        note("\n".join(["the turn waits for its client, which performs:", *asked]))
-        note("\n".join(f"go on with: {command}" for command in tool_commands(result, hints.place)))
+        for line in ["the turn waits for its client, which performs:", *asked]:
+            note(line)
+        for command in tool_commands(result, hints.place):
+            note(f"go on with: {command}")
     elif result.aborted:
         note(f"stopped; what was said is kept. Continue with: {again}")
     elif hints.tell and sys.stderr.isatty():

@@ -58,7 +58,7 @@ def test_a_transcript_shows_tool_calls_and_leaves_out_what_is_hidden() -> None:
         {"role": "user", "content": "go on", "hidden": True},
     ]
     assert list(transcript(messages)) == [
-        "user: see\n[image_url]\n",
+        "user: see\n    [image_url]\n",
         '  add({"a": 1})\n',
         f"  add = {'x' * 500}…\n",
     ]

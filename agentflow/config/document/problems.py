@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from agentflow.errors import InvalidConfig
+from agentflow.text import one_line
 
 Path = tuple[str | int, ...]
 
@@ -40,7 +41,7 @@ class Problem:
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}:{self.column}: "
-        head = place + (f"{self.key}: " if self.key else "") + self.message
+        head = one_line(place + (f"{self.key}: " if self.key else "") + self.message)
         if not self.source.strip():
             return head
         return f"{head}\n    {self.source}\n    {' ' * self.caret}^"

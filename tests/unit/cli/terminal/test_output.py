@@ -25,15 +25,11 @@ def test_a_json_line_is_one_line_for_every_reader(capsys: pytest.CaptureFixture[
     assert json.loads(out) == {"text": text}
 
 
-def test_a_text_keeps_its_control_characters_in_a_file(capsys: pytest.CaptureFixture[str]) -> None:
-    Output().write("red: \x1b[31m")
-    assert capsys.readouterr().out == "red: \x1b[31m"
-
-
-def test_a_terminal_gets_no_control_characters_of_a_text(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_nobody_gets_control_characters_of_a_text(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, is_terminal: bool
 ) -> None:
-    """A model's reply may not move the cursor or rename the window."""
-    monkeypatch.setattr(Output, "is_terminal", True)
+    """Z5: a model's reply may not move the cursor or rename the window, also not of whoever reads the file later."""
+    monkeypatch.setattr(Output, "is_terminal", is_terminal)
     Output().write("safe\x1b]0;title\x07\ttab\n")
     assert capsys.readouterr().out == "safe]0;title\ttab\n"
