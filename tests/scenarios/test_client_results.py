@@ -221,6 +221,17 @@ def test_what_left_the_path_or_was_stopped_is_ignored(agentflow: Kit) -> None:
     assert agentflow.submit(append(tool(show))).replayed
 
 
+def test_a_result_for_a_turn_on_another_branch_is_not_given_to_the_one_that_waits_here(agentflow: Kit) -> None:
+    (first,) = waiting(agentflow, call("show", n=1), then=[reply(call("show", n=2)), DONE])
+    assert agentflow.edit(agentflow.path()[0]["id"], "Something else.").pending_kind == "tools"
+    (second,) = [each["tool_call_id"] for each in agentflow.status()["calls"]]
+    assert settle(agentflow, first, result="of the first") == "ignored"
+    assert [each["tool_call_id"] for each in agentflow.status()["calls"]] == [second]
+    settle(agentflow, second, result="of the second")
+    agentflow.result(agentflow.session()["steps"][-1]["turn_id"])
+    assert results(agentflow.requests[-1]) == ["of the second"]
+
+
 def test_what_comes_after_the_time_is_told_so(agentflow: Kit) -> None:
     (show,) = waiting(agentflow, call("show", n=1), then=[DONE], settings={"ask_user_expiry_secs": 60})
     agentflow.advance(60)
@@ -291,6 +302,8 @@ def test_the_calls_of_a_delegated_agent_pause_the_whole_turn(agentflow: Kit, age
     assert agentflow.result("t-1").answer == "Done."
     assert results(agentflow.requests_of("sub")[-1]) == ["shown", "4"]
     assert rows(agentflow_db, "SELECT DISTINCT status FROM execution") == [("DONE",)]
+    told = {e.data["id"]: e.data.get("execution") for e in agentflow.events("tool.call.completed")}
+    assert told[show] == 2  # the sub-agent's, as of its other calls
     assert settle(agentflow, show, result="shown") == "replayed"
     path = agentflow.path()
     shown = [] if door == "settle" else [tool(show, id="m-1")]
