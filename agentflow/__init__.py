@@ -9,6 +9,7 @@ import importlib as _importlib
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
+    from agentflow.agents.connect import connect_agent
     from agentflow.agents.validate import validate_agent
     from agentflow.config.keys.schema import agent_schema
     from agentflow.conversation.inbox import (
@@ -62,6 +63,7 @@ if _typing.TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "agentflow.agents.connect": ("connect_agent",),
     "agentflow.agents.validate": ("validate_agent",),
     "agentflow.config.keys.schema": ("agent_schema",),
     "agentflow.conversation.inbox": (
@@ -135,6 +137,7 @@ __all__ = [
     "WorkerFailed",
     "__version__",
     "agent_schema",
+    "connect_agent",
     "flow",
     "own_process",
     "run_turn",

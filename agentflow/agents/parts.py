@@ -9,18 +9,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from agentflow.agents.advisories import model_key
 from agentflow.agents.loaded_agent import summary_interface
 from agentflow.agents.worker import HttpWorker, PythonWorker, Worker, imported
 from agentflow.config.agent_config import AgentConfig, Interface
 from agentflow.config.document.problems import Path as KeyPath
-from agentflow.config.document.problems import Problem
+from agentflow.config.document.problems import Problem, dotted, window
 from agentflow.config.keys.agent import HookEntry, ToolEntry
 from agentflow.config.keys.base import plain
 from agentflow.config.keys.references import MAIN
 from agentflow.config.material import Material, read_material
+from agentflow.config.project import shown
 from agentflow.errors import InvalidConfig
 from agentflow.models.protocol import Model
 from agentflow.tools.flows.library import Flow, FlowLibrary
+from agentflow.tools.flows.places import parameter_place
 from agentflow.tools.flows.reserved import BUILTIN_NAMES
 from agentflow.tools.hook_calls import Hook, hook_complaint
 from agentflow.tools.tool import Tool, client_tool, tool_of
@@ -82,18 +85,17 @@ class _Search:
 
     def _tool(self, key: KeyPath, entry: ToolEntry, flow: Flow) -> None:
         settings = self._config.settings
-        tool = tool_of(
-            flow,
-            name=entry.name,
-            timeout_secs=settings.tool_timeout_secs if entry.timeout_secs is None else entry.timeout_secs,
-            max_result_chars=self._chars(entry),
-            ends_turn=entry.ends_turn,
-            handler=entry.handler,
-        )
         try:
-            _ = tool.parameters
+            tool = tool_of(
+                flow,
+                name=entry.name,
+                timeout_secs=settings.tool_timeout_secs if entry.timeout_secs is None else entry.timeout_secs,
+                max_result_chars=self._chars(entry),
+                ends_turn=entry.ends_turn,
+                handler=entry.handler,
+            )
         except InvalidConfig as error:
-            self._complain(key, error.message)
+            self._complain_of_signature(key, flow, error)
         else:
             self.parts.tools[entry.name] = tool
 
@@ -149,15 +151,8 @@ class _Search:
         self.parts.worker = PythonWorker(reference, function)
 
     def models(self) -> None:
-        for name, interface in self._config.interfaces.items():
-            short = name == MAIN and self._config.model
-            self._model(name, interface, ("model",) if short else ("interfaces", name, "model"))
-        for index, strategy in _readable(self._config.context.strategy):
-            base = self._config.interfaces.get(strategy.llm or MAIN)
-            if strategy.model is not None and base is not None:
-                written = base.model_copy(update={"model": strategy.model})
-                name = summary_interface(strategy.llm, strategy.model)
-                self._model(name, written, ("context", "strategy", index, "model"))
+        for name, interface, key in used_interfaces(self._config):
+            self._model(name, interface, key)
 
     def _model(self, name: str, interface: Interface, key: KeyPath) -> None:
         try:
@@ -168,8 +163,31 @@ class _Search:
             if model is not None:
                 self.parts.models[name] = model
 
+    def _complain_of_signature(self, key: KeyPath, flow: Flow, error: InvalidConfig) -> None:
+        """Each parameter that cannot be described, at its own place in the flow's file (D62)."""
+        for name, said in error.detail.get("parameters", {}).items():
+            place = parameter_place(flow.path, flow.line, name)
+            source, caret = window(place.source, place.column - 1)
+            message = f"parameter '{name}' of flow '{flow.name}' {said} (a tool at {self._config.position(*key)})"
+            file, path = shown(flow.path), dotted(key)
+            self.parts.problems.append(Problem(file, place.line, place.column, path, message, source, caret))
+        if not error.detail.get("parameters"):
+            self._complain(key, error.message)
+
     def _complain(self, key: KeyPath, message: str) -> None:
         self.parts.problems.append(self._config.problem(key, message))
+
+
+def used_interfaces(config: AgentConfig) -> Iterator[tuple[str, Interface, KeyPath]]:
+    """Each way an agent calls a model, by the name its model has, with where the model string stands."""
+    for name, interface in config.interfaces.items():
+        yield name, interface, model_key(config, name)
+    for index, strategy in _readable(config.context.strategy):
+        base = config.interfaces.get(strategy.llm or MAIN)
+        if strategy.model is not None and base is not None:
+            name = summary_interface(strategy.llm, strategy.model)
+            written = base.model_copy(update={"model": strategy.model})
+            yield name, written, ("context", "strategy", index, "model")
 
 
 def _readable(entries: Sequence[Entry]) -> Iterator[tuple[int, Entry]]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from agentflow.agents.advisories import advisories, unknown_providers
 from agentflow.agents.parts import find_parts
@@ -13,7 +14,7 @@ from agentflow.agents.sub_agent_checks import sub_agent_problems, sub_agent_warn
 from agentflow.config.agent_config import AgentConfig, Interface
 from agentflow.config.document.problems import Problem, invalid
 from agentflow.config.keys.references import SCRIPTED
-from agentflow.config.project import find_agent, open_project, project_root
+from agentflow.config.project import find_home, open_project
 from agentflow.errors import InvalidConfig
 from agentflow.models.protocol import Model
 from agentflow.models.scripted_model import ScriptedModel
@@ -22,10 +23,15 @@ from agentflow.tools.flows.library import FlowLibrary
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """Errors keep an agent from running, warnings do not; each reads `path:line:col: key: sentence`."""
+    """Errors keep an agent from running, warnings do not; each reads `path:line:col: key: sentence`.
+
+    `as_data` has the same for programs: `{"errors", "warnings"}`, lists of `{"file", "line", "column", "key",
+    "message"}`.
+    """
 
     errors: tuple[str, ...]
     warnings: tuple[str, ...]
+    as_data: Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 def validate_agent(
@@ -36,15 +42,13 @@ def validate_agent(
     All that is wrong is told at once, in the order of the file. `variables` stand for the environment. Raises
     `AgentNotFound`.
     """
-    root = Path(project).resolve()
-    path = find_agent(root, str(agent))
-    home = root if path.is_relative_to(root) else project_root(path)
+    path, home = find_home(project, agent)
     environment = os.environ if variables is None else variables
     try:
         opened = open_project(home, variables=variables)
         config, problems = opened.read(path, environment)
     except InvalidConfig as error:
-        return Validation(tuple(_entries(error)), ())
+        return _validation(error, None)
     library = FlowLibrary.of_project(home)
     told = {problem.key for problem in problems}
     found = _own_problems(config, library)
@@ -52,9 +56,9 @@ def validate_agent(
         config, opened, environment, lambda child: list(map(str, _own_problems(child, library)))
     )
     warnings = [*advisories(config, environment), *sub_agent_warnings(config, opened, environment)]
-    return Validation(
-        _ordered([*problems, *(each for each in found if each.key not in told)]),
-        _ordered(each for each in warnings if each.key not in told),
+    return _validation(
+        _together([*problems, *(each for each in found if each.key not in told)]),
+        _together([each for each in warnings if each.key not in told]),
     )
 
 
@@ -69,14 +73,24 @@ def _own_problems(config: AgentConfig, library: FlowLibrary) -> list[Problem]:
     return [*find_parts(config, library, script, flows={}).problems, *unknown_providers(config)]
 
 
-def _ordered(problems: Iterable[Problem]) -> tuple[str, ...]:
+def _validation(errors: InvalidConfig | None, warnings: InvalidConfig | None) -> Validation:
+    data = {"errors": _problems(errors), "warnings": _problems(warnings)}
+    return Validation(tuple(_entries(errors)), tuple(_entries(warnings)), data)
+
+
+def _together(problems: Sequence[Problem]) -> InvalidConfig | None:
     """Each problem once, in the order of the file."""
-    found = list(problems)
-    return tuple(_entries(invalid(found))) if found else ()
+    return invalid(problems) if problems else None
 
 
-def _entries(error: InvalidConfig) -> list[str]:
+def _problems(error: InvalidConfig | None) -> list[dict[str, Any]]:
+    return [] if error is None else error.detail.get("problems", [{"message": error.message}])
+
+
+def _entries(error: InvalidConfig | None) -> list[str]:
     """The complaints of one error apart: each begins with its place, the source line and caret follow it."""
+    if error is None:
+        return []
     places = [f"{each['file']}:{each['line']}:{each['column']}: " for each in error.detail.get("problems", ())]
     entries: list[str] = []
     for line in error.message.splitlines():

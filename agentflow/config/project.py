@@ -85,6 +85,16 @@ def is_file_in(folder: Path, path: Path) -> bool:
     return os.path.isfile(path) and path.resolve().is_relative_to(folder.resolve())
 
 
+def find_home(project: str | Path, agent: str | Path) -> tuple[Path, Path]:
+    """The file of an agent and the folder of its project: the one given, unless the file lies outside of it.
+
+    Raises `AgentNotFound`.
+    """
+    root = Path(project).resolve()
+    path = find_agent(root, str(agent))
+    return path, root if path.is_relative_to(root) else project_root(path)
+
+
 def sub_agent_reference(config: AgentConfig, listed: str) -> str:
     """How a sub-agent is found: a name stays one, a relative path starts at the folder of the file it stands in."""
     return listed if NAME.fullmatch(listed) else str(config.folder / listed)

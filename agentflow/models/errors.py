@@ -187,6 +187,11 @@ def sentence(model: str, kind: ModelErrorKind, said: str = "") -> str:
     return f"The model {model} {happened}{f' ({said})' if said else ''}. {advice}"
 
 
+def call_limit(own: float | None, agents: float) -> tuple[float, str]:
+    """The seconds of one call, 0 for none, and the key that says so: an interface's holds over its agent's (D45)."""
+    return (agents, "settings.llm_timeout_secs") if own is None else (own, "its interface's timeout_secs")
+
+
 def too_slow(seconds: float, key: str) -> ModelError:
     """A call that was ended here because it took longer than the seconds of that key."""
     return ModelError(

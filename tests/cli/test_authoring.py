@@ -14,6 +14,7 @@ import agentflow as package
 from cli import main
 from cli.authoring.project_template import FILES
 from tests.cli.conftest import Command
+from tests.stub_server import Answer, serve_in_thread
 
 
 def test_init_writes_a_project_that_is_valid_and_runs(
@@ -86,6 +87,44 @@ def test_validate_finds_what_others_drop_without_a_word(agentflow: Command, proj
     done = agentflow("validate", "echo")
     assert done.code == 2
     assert "agent.yaml:4:" in done.out
+
+
+def test_validate_shows_a_signature_that_makes_no_schema_where_it_is_written(agentflow: Command, project: Path) -> None:
+    """D62: exit code 2, file, line and column of the parameter, for people and for programs."""
+    (project / "workflows").mkdir()
+    (project / "workflows" / "mine.py").write_text("def look(\n    where: str, back: callable,\n): ...\n")
+    agent = project / "agents" / "echo" / "agent.yaml"
+    agent.write_text(agent.read_text() + "tools: [look]\n")
+    done = agentflow("validate", "echo")
+    assert done.code == 2
+    assert done.out.startswith("workflows/mine.py:2:17: tools[0]: parameter 'back' of flow 'look' cannot be described")
+    assert done.out.splitlines()[1:] == ["        where: str, back: callable,", "                    ^"]
+    done = agentflow("validate", "echo", "--json")
+    (found,) = json.loads(done.out)["agents"]
+    (error,) = found["errors"]
+    assert (done.code, found["agent"], found["warnings"]) == (2, "echo", [])
+    assert (error["file"], error["line"], error["column"]) == ("workflows/mine.py", 2, 17)
+
+
+def test_validate_asks_models_only_when_told_to(agentflow: Command, project: Path) -> None:
+    with serve_in_thread(lambda _: Answer(status=401, error="who are you, horse-battery?")) as stub:
+        agent = project / "agents" / "echo" / "agent.yaml"
+        interface = f"{{model: openai/any, api_base: '{stub.openai_base}', api_key: horse-battery}}"
+        agent.write_text(f"name: echo\ninterfaces:\n  main: {interface}\n  played: {{model: scripted/replies.yaml}}\n")
+        done = agentflow("validate", "echo")
+        assert (done.code, done.out, len(stub.requests)) == (0, "", 0)
+        done = agentflow("validate", "echo", "--connect")
+        refused, played = done.out.splitlines()
+        assert (done.code, len(stub.requests)) == (1, 1)
+        assert refused.startswith("agents/echo/agent.yaml:3:17: main: model_error.auth: The model openai/any refused")
+        assert played == "agents/echo/agent.yaml:4:19: played: not asked, scripted/replies.yaml is scripted"
+        assert "horse-battery" not in done.out + done.err
+        done = agentflow("validate", "echo", "--connect", "--json")
+        (found,) = json.loads(done.out)["agents"]
+        assert [each["code"] for each in found["connections"]] == ["model_error.auth", None]
+        agent.write_text(agent.read_text() + "tools: [no_such]\n")
+        assert agentflow("validate", "echo", "--connect").code == 2
+        assert len(stub.requests) == 2
 
 
 def test_validate_of_nothing_gives_3_and_of_no_agents_2(agentflow: Command, tmp_path: Path) -> None:

@@ -45,6 +45,34 @@ for prefix in (*CHAT, "anthropic", "gemini"):
 print(json.dumps({"asked": sorted(asked), "collects": gc.isenabled(), "frozen": gc.get_freeze_count()}))
 """
 
+_VALIDATED = """
+import json, os, pathlib, sys, tempfile
+
+asked = set()
+
+def hook(event, arguments):
+    if event == "socket.getaddrinfo":
+        asked.add(str(arguments[0]))
+    elif event == "socket.connect" and isinstance(arguments[1], tuple):
+        asked.add(str(arguments[1][0]))
+
+sys.addaudithook(hook)
+from cli.main import run
+os.chdir(tempfile.mkdtemp())
+pathlib.Path("agents/a").mkdir(parents=True)
+pathlib.Path("agents/a/agent.yaml").write_text(
+    "name: a\\nmodel: anthropic/claude-sonnet-4-5\\nprompt: x\\n"
+    "interfaces: {near: {model: openai/any, api_base: 'http://127.0.0.1:9', api_key: k}}\\n"
+)
+code = run(["validate"])
+near = sorted(asked)
+pathlib.Path("agents/a/agent.yaml").write_text(
+    "name: a\\nprompt: x\\ninterfaces: {main: {model: openai/any, api_base: 'http://127.0.0.1:9', api_key: k}}\\n"
+)
+connected = run(["validate", "--connect"])
+print(json.dumps({"code": code, "without": near, "connected": connected, "with": sorted(asked)}))
+"""
+
 _OWN = """
 import asyncio, gc, json
 from agentflow import own_process
@@ -72,6 +100,11 @@ def test_nobody_but_the_configured_address_is_asked() -> None:
     """From the import on, for every provider format; the collector of a shared process is left as it was."""
     seen = _printed(_ASKED)
     assert seen == {"asked": ["127.0.0.1"], "collects": True, "frozen": 0}
+
+
+def test_validate_asks_nobody_and_with_connect_only_the_configured_address() -> None:
+    seen = _printed(_VALIDATED)
+    assert seen == {"code": 0, "without": [], "connected": 1, "with": ["127.0.0.1"]}
 
 
 def test_a_process_of_our_own_puts_the_import_out_of_the_collectors_sight() -> None:

@@ -49,10 +49,10 @@ class Signature:
             return self.adapter.validate_json(json.dumps(arguments))
         except ValidationError as error:
             faults = error.errors(include_url=False, include_context=False, include_input=False)
-            raise ValueError("; ".join(_fault(fault["loc"], fault["msg"]) for fault in faults[:3])) from None
+            raise ValueError("; ".join(_misfit(fault["loc"], fault["msg"]) for fault in faults[:3])) from None
 
 
-def _fault(location: tuple[int | str, ...], message: str) -> str:
+def _misfit(location: tuple[int | str, ...], message: str) -> str:
     return f"{'.'.join(map(str, location))}: {preview(message)}"
 
 
@@ -69,17 +69,30 @@ def _is_context(hint: Any) -> bool:
 def type_hints(function: Callable[..., Any], where: str) -> dict[str, Any]:
     """The annotations of a function, strings resolved; `FlowContext` is known even when imported for typing only."""
     plain = inspect.unwrap(function)
+    known = {"FlowContext": FlowContext, **plain.__globals__}
     try:
-        return get_type_hints(plain, {"FlowContext": FlowContext, **plain.__globals__}, include_extras=True)
+        return get_type_hints(plain, known, include_extras=True)
     except Exception as error:  # an annotation is code: it can fail in any way
-        raise InvalidConfig(f"{where}: an annotation cannot be read: {error}") from error
+        unread = {name: said for name in plain.__annotations__ if (said := _unread(plain, name, known)) is not None}
+        raise InvalidConfig(
+            f"{where}: an annotation cannot be read: {error}", detail={"parameters": unread} if unread else {}
+        ) from error
+
+
+def _unread(function: Callable[..., Any], name: str, known: dict[str, Any]) -> str | None:
+    """Why one annotation cannot be read, null when it can."""
+    try:
+        get_type_hints(types.SimpleNamespace(__annotations__={name: function.__annotations__[name]}), known)
+    except Exception as error:
+        return f"has an annotation that cannot be read: {_sentence(error)}"
+    return None
 
 
 def describe(function: Callable[..., Any], where: str) -> Signature:
     """The signature of a function as a tool; `where` names it in errors.
 
-    Raises `InvalidConfig` for a parameter that has no type, that a model could not pass by name, or whose type
-    has no JSON Schema.
+    Raises `InvalidConfig` for parameters that have no type, that a model could not pass by name, or whose type or
+    default has no JSON; `detail["parameters"]` says of each by name what is wrong with it.
     """
     hints = type_hints(function, where)
     parameters = {
@@ -87,16 +100,39 @@ def describe(function: Callable[..., Any], where: str) -> Signature:
         for name, parameter in inspect.signature(function).parameters.items()
         if not _is_context(hints.get(name))
     }
+    try:
+        return _signature(parameters, hints, parameter_texts(function.__doc__))
+    except Exception as error:  # a type is code, so describing it can fail in any way
+        faults = {name: said for name, each in parameters.items() if (said := _fault(each, hints)) is not None}
+        told = "; ".join(f"parameter '{name}' {said}" for name, said in faults.items()) or _indescribable(error)
+        raise InvalidConfig(f"{where}: {told}", detail={"parameters": faults} if faults else {}) from error
+
+
+def _signature(
+    parameters: Mapping[str, inspect.Parameter], hints: Mapping[str, Any], texts: Mapping[str, str]
+) -> Signature:
     for parameter in parameters.values():
-        _check(parameter, hints, where)
+        if said := _complaint(parameter, hints):
+            raise ValueError(said)
     types_ = {name: _with_null(_readable(hints[name]), parameter) for name, parameter in parameters.items()}
-    texts = {**_annotated_texts(types_), **parameter_texts(function.__doc__)}
-    adapter = _adapter(parameters, types_, texts, where)
+    adapter = _adapter(parameters, types_, {**_annotated_texts(types_), **texts})
     schema = _schema(adapter)
     for name, parameter in parameters.items():
-        if parameter.default is not parameter.empty:
-            _put_default(schema["properties"][name], parameter, where)
+        if said := _put_default(schema["properties"][name], parameter):
+            raise ValueError(said)
     return Signature(schema, adapter)
+
+
+def _fault(parameter: inspect.Parameter, hints: Mapping[str, Any]) -> str | None:
+    """What keeps one parameter by itself from being described, null when nothing does."""
+    if said := _complaint(parameter, hints):
+        return said
+    try:
+        hint = _with_null(_readable(hints[parameter.name]), parameter)
+        _schema(_adapter({parameter.name: parameter}, {parameter.name: hint}, {}))
+    except Exception as error:
+        return _indescribable(error)
+    return _put_default({}, parameter)
 
 
 def _with_null(hint: Any, parameter: inspect.Parameter) -> Any:
@@ -115,43 +151,32 @@ def _annotated_texts(hints: Mapping[str, Any]) -> dict[str, str]:
     return texts
 
 
-def _check(parameter: inspect.Parameter, hints: Mapping[str, Any], where: str) -> None:
+def _complaint(parameter: inspect.Parameter, hints: Mapping[str, Any]) -> str | None:
     complaint = _NO_KEYWORD.get(parameter.kind)
     if complaint is None and parameter.name not in hints:
         complaint = "has no type; annotate it (`FlowContext` for the context)"
     if complaint is None and type(parameter.default).__name__ == "FieldInfo":
         complaint = "has a Field as its default; write Annotated[type, Field(...)] = default"
-    if complaint:
-        raise InvalidConfig(f"{where}: parameter '{parameter.name}' {complaint}")
+    return complaint
 
 
 def _adapter(
-    parameters: Mapping[str, inspect.Parameter], hints: Mapping[str, Any], texts: Mapping[str, str], where: str
+    parameters: Mapping[str, inspect.Parameter], hints: Mapping[str, Any], texts: Mapping[str, str]
 ) -> TypeAdapter[dict[str, Any]]:
-    """The way from JSON to the function's types; a type is code, so describing it can fail in any way."""
+    """The way from JSON to the function's types."""
     from pydantic import TypeAdapter
 
-    try:
-        adapter: TypeAdapter[dict[str, Any]] = TypeAdapter(_typed_dict(parameters, hints, texts))
-        adapter.json_schema()
-    except Exception as error:
-        culprit = next(((name, why) for name in hints if (why := _fault_of(hints[name])) is not None), None)
-        name, reason = culprit or ("?", error)
-        said = " ".join(str(reason).split("For further information")[0].split()) or type(reason).__name__
-        raise InvalidConfig(
-            f"{where}: parameter '{name}' cannot be described to a model: {preview(said, 300)}"
-        ) from error
-    return adapter
+    return TypeAdapter(_typed_dict(parameters, hints, texts))
 
 
-def _fault_of(hint: Any) -> Exception | None:
-    from pydantic import TypeAdapter
+def _indescribable(fault: Exception) -> str:
+    return f"cannot be described to a model: {_sentence(fault)}"
 
-    try:
-        TypeAdapter(hint).json_schema()
-    except Exception as error:
-        return error
-    return None
+
+def _sentence(error: Exception) -> str:
+    """What an exception says, on one line and without a library's address."""
+    said = " ".join(str(error).split("For further information")[0].split())
+    return preview(said, 300) or type(error).__name__
 
 
 def _typed_dict(parameters: Mapping[str, inspect.Parameter], hints: Mapping[str, Any], texts: Mapping[str, str]) -> Any:
@@ -185,26 +210,26 @@ def _schema(adapter: TypeAdapter[dict[str, Any]]) -> JsonSchema:
     return schema
 
 
-def _put_default(schema: JsonSchema, parameter: inspect.Parameter, where: str) -> None:
-    """A default that stands for something else than a value, such as a class, is left to the function."""
+def _put_default(schema: JsonSchema, parameter: inspect.Parameter) -> str | None:
+    """Put the default, if there is one, into the schema, or say why not; what stands for no value, such as a class, is
+    left to the function.
+    """
     from pydantic_core import PydanticSerializationError, to_jsonable_python
 
+    if parameter.default is parameter.empty:
+        return None
     try:
         default = to_jsonable_python(parameter.default)
     except PydanticSerializationError as error:
         if "Unable to serialize" in str(error):
-            return
-        raise _no_default(parameter, where, str(error)) from error
+            return None
+        return f"has a default that cannot be told to a model: {_sentence(error)}"
     except Exception as error:
-        raise _no_default(parameter, where, str(error)) from error
+        return f"has a default that cannot be told to a model: {_sentence(error)}"
     if not is_json(default):
-        raise _no_default(parameter, where, "it is no JSON")
+        return "has a default that cannot be told to a model: it is no JSON"
     schema["default"] = default
-
-
-def _no_default(parameter: inspect.Parameter, where: str, why: str) -> InvalidConfig:
-    said = preview(" ".join(why.split()), 200)
-    return InvalidConfig(f"{where}: the default of parameter '{parameter.name}' cannot be told to a model: {said}")
+    return None
 
 
 def _readable(hint: Any) -> Any:

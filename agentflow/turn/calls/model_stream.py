@@ -10,7 +10,7 @@ from agentflow.errors import ModelError
 from agentflow.events import MODEL_LOADING, Event
 from agentflow.live.event_feed import Feed
 from agentflow.models.assembly import Assembler, Reply
-from agentflow.models.errors import too_slow
+from agentflow.models.errors import call_limit, too_slow
 from agentflow.models.nothing_said import nothing_said
 from agentflow.models.protocol import Loading, Model, ModelRequest, ReasoningDelta, TextDelta
 from agentflow.models.retry import jitter, retry_delay
@@ -37,8 +37,7 @@ async def stream_reply(
     given the text so far, at most every two seconds (T30). Raises the last `ModelError`; `stream` then holds what
     was shown and reported.
     """
-    own = getattr(model, "own_timeout_secs", None)  # of its interface, which holds over the agent's
-    limit, key = (timeout_secs, "settings.llm_timeout_secs") if own is None else (own, "its interface's timeout_secs")
+    limit, key = call_limit(getattr(model, "own_timeout_secs", None), timeout_secs)
     await _ready(model, stream, feed, turn_id)
     while True:
         stream.attempts += 1

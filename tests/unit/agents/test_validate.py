@@ -188,3 +188,56 @@ def test_a_worker_that_is_not_there_is_found(tmp_path: Path) -> None:
     write(tmp_path, "main", "worker: worker.py:decide")
     (error,) = errors(tmp_path)
     assert error.startswith("4:9: worker: ")
+
+
+INDESCRIBABLE = """\
+from collections.abc import Callable
+from typing import Any
+
+from pydantic import EmailStr
+
+cycle: list[Any] = []
+cycle.append(cycle)
+
+
+def calls_back(who: str, back: Callable[[int], int]) -> None: ...
+def writes(to: EmailStr) -> None: ...
+def several(
+    a: bytes = b"\\xff", b: float = float("nan"),
+    c: list[Any] = cycle, d=3,
+    e: "Nowhere" = None,
+) -> None: ...
+def fine(x: int) -> None: ...
+def three(a: Callable[..., Any], b: float = float("nan"), c=3) -> None: ...
+"""
+
+
+def test_every_signature_that_cannot_be_described_is_found_where_it_is_written(tmp_path: Path) -> None:
+    """D62: file, line and column of each parameter, never a traceback."""
+    write(tmp_path, "main", "tools: [calls_back, fine, writes, several, three, no_such]")
+    flows(tmp_path, INDESCRIBABLE)
+    report = validate_agent("main", tmp_path)
+    places = [(each["line"], each["column"], each["key"]) for each in report.as_data["errors"]]
+    assert sorted(places) == [
+        (4, 51, "tools[5]"),
+        (10, 26, "tools[0]"),
+        (11, 12, "tools[2]"),
+        (15, 5, "tools[3]"),  # nothing else of a function can be known whose annotations cannot be read
+        (18, 11, "tools[4]"),
+        (18, 34, "tools[4]"),
+        (18, 59, "tools[4]"),
+    ]
+    said = "\n".join(report.errors)
+    assert "mine.py:10:26: tools[0]: parameter 'back' of flow 'calls_back' cannot be described to a model" in said
+    assert "(a tool at " in said
+    assert "\n    def calls_back(who: str, back: Callable" in said
+    assert "parameter 'e' of flow 'several' has an annotation that cannot be read" in said
+
+
+def test_what_is_found_is_data_too(tmp_path: Path) -> None:
+    write(tmp_path, "main", "tools: [no_such]", "settings: {memory: true}")
+    report = validate_agent("main", tmp_path)
+    (error,) = report.as_data["errors"]
+    assert (error["line"], error["column"], error["key"]) == (4, 9, "tools[0]")
+    assert report.errors[0].startswith(f"{error['file']}:4:9: tools[0]: {error['message']}")
+    assert [each["key"] for each in report.as_data["warnings"]] == ["settings.memory"]

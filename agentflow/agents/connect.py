@@ -1,0 +1,101 @@
+"""Whether the interfaces of an agent answer: one small request to each, as a turn would make it (A4)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agentflow.agents.parts import used_interfaces
+from agentflow.config.agent_config import AgentConfig, Interface
+from agentflow.config.document.problems import MASK, is_secret
+from agentflow.config.document.problems import Path as KeyPath
+from agentflow.config.keys.references import SCRIPTED
+from agentflow.config.project import find_home, open_project
+from agentflow.errors import AgentflowError, ModelError
+from agentflow.models.errors import call_limit, too_slow
+from agentflow.models.open import open_model
+from agentflow.models.protocol import Loading, Model, ModelRequest
+
+_QUESTION = "Say ok."
+_LIKE_A_SECRET = 8
+"""Characters; a variable that is shorter may be a word that any message has."""
+
+_ANSWERED = ("output_limit", "content_filter")
+"""Failures of a model that has read the request and answered it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """What came of asking one interface.
+
+    `where` is `path:line:col` of its model string. `code` and `message` say why it did not answer, null when it did;
+    `scripted` models are not asked.
+    """
+
+    interface: str
+    model: str
+    where: str
+    scripted: bool = False
+    code: str | None = None
+    message: str | None = None
+
+
+async def connect_agent(agent: str | Path, project: str | Path = ".") -> tuple[Connection, ...]:
+    """Ask each interface of an agent, given by name or path, for a word, side by side, within its time limit.
+
+    What an interface says first is enough: then its connection is closed. Raises `AgentNotFound`, `InvalidConfig`.
+    """
+    path, home = find_home(project, agent)
+    config = open_project(home).load(path, os.environ)
+    return tuple(await asyncio.gather(*(_connection(config, *used) for used in used_interfaces(config))))
+
+
+async def _connection(config: AgentConfig, name: str, interface: Interface, key: KeyPath) -> Connection:
+    where = config.position(*key)
+    if interface.model.startswith(SCRIPTED):
+        return Connection(name, interface.model, where, scripted=True)
+    try:
+        model = open_model(interface, config.folder, scope="")
+        try:
+            await _first_word(model, *call_limit(interface.timeout_secs, config.settings.llm_timeout_secs))
+        finally:
+            await model.close()
+    except AgentflowError as error:
+        if not (isinstance(error, ModelError) and error.kind in _ANSWERED):
+            return Connection(name, interface.model, where, code=error.code, message=_masked(error.message, interface))
+    return Connection(name, interface.model, where)
+
+
+async def _first_word(model: Model, seconds: float, key: str) -> None:
+    if isinstance(model, Loading):
+        await model.load()
+    request = ModelRequest("connect", "main", [{"role": "user", "content": _QUESTION}], chars=len(_QUESTION))
+    try:
+        async with asyncio.timeout(seconds or None), aclosing(model.stream(request)) as deltas:
+            await anext(deltas, None)
+    except TimeoutError:
+        raise too_slow(seconds, key) from None
+
+
+def _masked(message: str, interface: Interface) -> str:
+    """The message without the values of secret keys and variables, whoever repeats them (A3)."""
+    for secret in _secrets({"api_key": interface.api_key, "extra": interface.extra}):
+        message = message.replace(secret, MASK)
+    for secret in _secrets(os.environ):
+        message = message.replace(secret, MASK) if len(secret) >= _LIKE_A_SECRET else message
+    return message
+
+
+def _secrets(keys: Mapping[str, Any]) -> Iterator[str]:
+    given = [keys]
+    while given:
+        for key, value in given.pop().items():
+            if isinstance(value, Mapping):
+                given.append(value)
+            elif isinstance(value, str) and value and is_secret(key):
+                yield value
