@@ -10,10 +10,12 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import agentflow
 from agentflow import Event, ModelRequest, Receipt, Runtime, TurnResult
+from agentflow.testing import network
+from agentflow.testing.frozen import FrozenClock
 from agentflow.testing.scripts import Replies, Scripts
 from agentflow.testing.stalls import StallMeter
 
@@ -30,12 +32,6 @@ Named = Callable[..., Any] | str | Mapping[str, Any]
 _LOADED = ("agents", "workflows", "agentflow.yaml")
 
 
-class Frozen(Protocol):
-    """What the kit needs of freezegun's frozen time."""
-
-    def tick(self, delta: timedelta) -> Any: ...
-
-
 class ProcessKilled(Exception):
     """The process under test died where the test wanted it to; `kit.reopen()` starts the next one."""
 
@@ -50,13 +46,13 @@ class Kit:
     test when one callback held the event loop for too long; `kit.stalls.limit` is in seconds (Z3).
     """
 
-    def __init__(self, project: Path, db: str, frozen: Frozen) -> None:
+    def __init__(self, project: Path, db: str, clock: FrozenClock) -> None:
         self.project = project
         self.requests: list[ModelRequest] = []
         self.commits = 0
         self.stalls = StallMeter(STALL_LIMIT)
         self._db = db
-        self._frozen = frozen
+        self._clock = clock
         self._ids = itertools.count(1)
         self._runner = asyncio.Runner()
         self._runtime: Runtime | None = None
@@ -87,17 +83,23 @@ class Kit:
         An agent with `sub_agents` is written after them; each answers from its own replies. `tools`, and `hooks` by
         their point, are Python functions, names of flows, or entries of agent.yaml whose `flow` may be a function.
         `replies` are those of a scripted model, dicts or functions of the request, or one function for all of them;
-        `model` is a model of your own instead. `keys` are any other keys of agent.yaml. Returns the file.
+        `model` is a model of your own instead, or an interface of agent.yaml that is called as it says, on loopback.
+        `keys` are any other keys of agent.yaml. Returns the file.
         """
         folder = self.project / "agents" / name
         folder.mkdir(parents=True, exist_ok=True)
         self._agent = name
-        self._models[folder] = model or self._models.get(folder) or Scripts(f"scripted/{name}", self.requests)
+        interface = {"model": f"scripted/{name}"}
+        if isinstance(model, Mapping):
+            interface = dict(model)
+            self._answers_itself(folder)
+        else:
+            self._models[folder] = model or self._models.get(folder) or Scripts(f"scripted/{name}", self.requests)
         if model is None:
             self.script(replies, agent=name)
         written = {
             "name": name,
-            "model": f"scripted/{name}",
+            "interfaces": {"main": interface},
             "prompt": prompt,
             "tools": [self._tool(tool) for tool in tools],
             "settings": dict(settings or {}),
@@ -133,6 +135,11 @@ class Kit:
             self._models[folder] = Scripts(f"scripted/{name}", self.requests)
             self.restart()
         self._models[folder].add(replies)
+
+    def _answers_itself(self, folder: Path) -> None:
+        """The agent in this folder has no script any more: its own model is asked."""
+        if self._models.pop(folder, None) is not None:
+            self.restart()
 
     def requests_of(self, agent: str) -> list[ModelRequest]:
         """What the model of this agent was asked, in order; `requests` has those of all."""
@@ -241,10 +248,15 @@ class Kit:
         return self.run(first())
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine on the kit's loop, as for races: `kit.run(both())`."""
+        """Run a coroutine on the kit's loop, as for races: `kit.run(both())`.
+
+        Raises `NetworkRefused` when anything wanted to reach another machine meanwhile, and swallowed that it could
+        not: a turn that went wrong only for that shows nothing.
+        """
         if self._is_killed:
             work.close()
             raise ProcessKilled("The process was killed; call reopen() to go on in a new one.")
+        network.refused.clear()
         try:
             answer = self._runner.run(work)
         except Exception:
@@ -253,6 +265,8 @@ class Kit:
         if self._is_killed:
             self._drop()
             raise ProcessKilled(f"The process was killed right after commit {self.commits}.") from None
+        if network.refused:
+            raise network.refused[0]
         return answer
 
     # -- reading ---------------------------------------------------------------------------------------------------
@@ -289,7 +303,7 @@ class Kit:
 
     def advance(self, seconds: float) -> None:
         """Move the wall clock; back, when negative."""
-        self._frozen.tick(timedelta(seconds=seconds))
+        self._clock.tick(timedelta(seconds=seconds))
 
     @property
     def runtime(self) -> Runtime:

@@ -38,17 +38,15 @@ def agentflow(
     request: pytest.FixtureRequest, tmp_path: Path, agentflow_db: str, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Kit]:
     """A `Kit`: a runtime on a temporary project with scripted models, frozen time, fixed ids and no network."""
-    from freezegun import freeze_time
-
     from agentflow.testing import network
+    from agentflow.testing.frozen import frozen
     from agentflow.testing.kit import Kit
 
-    _close_the_network(monkeypatch, network)
+    network.close(monkeypatch)
     project = tmp_path / "project"
     project.mkdir()
-    # Without this pytest would take its own durations from the frozen clock.
-    with freeze_time(START, real_asyncio=True, ignore=["_pytest.timing"]) as frozen:
-        kit = Kit(project, agentflow_db, frozen)
+    with frozen(START) as clock:
+        kit = Kit(project, agentflow_db, clock)
         request.node.stash[_KIT] = kit
         kit.stalls.start()
         try:
@@ -66,11 +64,3 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     if kit is not None and (wrong := [*kit.leftovers(), *map(str, kit.stalls.stalls)]):
         pytest.fail("; ".join(wrong), pytrace=False)
     return outcome
-
-
-def _close_the_network(monkeypatch: pytest.MonkeyPatch, network: Any) -> None:
-    import socket
-
-    for name in ("connect", "connect_ex"):
-        monkeypatch.setattr(socket.socket, name, network.refusing(getattr(socket.socket, name)))
-    monkeypatch.setattr(socket, "getaddrinfo", network.looking_up(socket.getaddrinfo))
