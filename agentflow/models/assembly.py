@@ -45,6 +45,10 @@ class Reply:
     provider: dict[str, Any] | None
     finish_word: str | None = None
 
+    @property
+    def finish(self) -> FinishReason | None:
+        return None if self.finish_reason is None else FinishReason(self.finish_reason, self.finish_word)
+
 
 class _OpenCall:
     __slots__ = ("arguments", "id", "index", "name")

@@ -275,6 +275,7 @@ def _execution(row: Record) -> Node:
         "status": row["status"],
         "started_at": rfc3339(row["started_at"]),
         "duration_ms": row["duration_ms"],
+        "plan": row["plan"],
         "nodes": [],
     }
 
@@ -294,6 +295,7 @@ def _model_call(row: Record) -> Node:
         "duration_ms": row["duration_ms"],
         "attempts": row["attempts"],
         "finish_reason": row["finish_reason"],
+        "finish_word": row["finish_word"],
         "error": _loaded(row["error"]),
         "tools": [],
     }

@@ -359,7 +359,7 @@ class TodoRecord:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What a turn has planned so far. `begun`: it has made a main call, so that its planning is over."""
+    """What a run has planned so far. `begun`: it has made a main call, so that its planning is over."""
 
     plan: str | None
     begun: bool

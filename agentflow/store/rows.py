@@ -201,6 +201,13 @@ class PlanTurn(NamedTuple):
     number: int
 
 
+class PlanExecution(NamedTuple):
+    """What the planner of a sub-agent's run wrote (T33)."""
+
+    plan: str
+    number: int
+
+
 class EndStep(NamedTuple):
     state: str
     completed_at: int
@@ -225,6 +232,7 @@ class EndLlmCall(NamedTuple):
     prompt_hash: str | None
     tools_hash: str | None
     finish_reason: str | None
+    finish_word: str | None
     input: int | None
     output: int | None
     cache_read: int | None
@@ -317,9 +325,9 @@ class MoveQuestion(NamedTuple):
 Row = (
     InsertTurn | InsertStep | InsertExecution | InsertBranch | InsertMessage | InsertLlmCall | InsertToolCall
     | InsertQuestion | InsertTodoList | InsertStateVersion | InsertAlias | InsertQueueEntry | InsertBlob
-    | InsertHookRun | MoveTurn | EndTurn | ResumeTurn | KeepData | PlanTurn | EndStep | MoveExecution | EndLlmCall
-    | MoveLlmCall | ChangeModel | CheckpointLlmCall | StartToolCall | EndToolCall | VoidToolCall | KeepReply
-    | MovePause | MoveQuestion
+    | InsertHookRun | MoveTurn | EndTurn | ResumeTurn | KeepData | PlanTurn | PlanExecution | EndStep | MoveExecution
+    | EndLlmCall | MoveLlmCall | ChangeModel | CheckpointLlmCall | StartToolCall | EndToolCall | VoidToolCall
+    | KeepReply | MovePause | MoveQuestion
 )  # fmt: skip
 
 INSERTS: dict[type[Any], str] = {
@@ -347,6 +355,7 @@ UPDATES: dict[type[Any], tuple[str, tuple[str, ...]]] = {
     ResumeTurn: ("turn", ("number",)),
     KeepData: ("turn", ("number",)),
     PlanTurn: ("turn", ("number",)),
+    PlanExecution: ("execution", ("number",)),
     EndStep: ("step", ("number",)),
     MoveExecution: ("execution", ("number",)),
     EndLlmCall: ("llm_call", ("id",)),

@@ -67,9 +67,18 @@ def _model_call(node: Node) -> list[str | None]:
         _milliseconds(node["duration_ms"]),
         None if first is None else f"first token after {_milliseconds(first)}",
         f"{node['attempts']} attempts" if (node["attempts"] or 1) > 1 else None,
-        "cut at the output limit" if node["finish_reason"] == "length" else None,
+        _finish(node["finish_reason"], node["finish_word"]),
         ": ".join(_said(node["error"]["code"], _short(node["error"].get("message") or ""))) if node["error"] else None,
     ]
+
+
+_UNUSUAL = {"length": "cut at the output limit", "refusal": "refused", "content_filter": "withheld by a filter"}
+
+
+def _finish(reason: str | None, word: str | None) -> str | None:
+    """How a reply ended, with the provider's own word where that is another, unless it ended as most do."""
+    said = _UNUSUAL.get(reason or "")
+    return f"{said} ({word})" if said and word and word != reason else said
 
 
 def _tool_call(node: Node) -> list[str | None]:

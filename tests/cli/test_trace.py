@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
+from tests import raw_streams as raw
 from tests.cli.conftest import Command
+from tests.stub_server import Answer, serve_in_thread
 
 
 def test_a_paused_turn_is_listed_in_order_with_times(agentflow: Command) -> None:
@@ -52,3 +55,15 @@ def test_a_turn_or_a_session_that_is_not_there_says_so(agentflow: Command) -> No
     agentflow("run", "echo", "-s", "s-1", "One")
     assert agentflow("trace", "s-1", "--turn", "2").code == 3
     assert agentflow("trace", "nobody").code == 3
+
+
+def test_how_a_reply_ended_is_said_in_the_providers_own_word(agentflow: Command, project: Path) -> None:
+    """T12"""
+    with serve_in_thread([Answer(raw=raw.anthropic("Once upon", finish="max_tokens"))]) as stub:
+        file = project / "agents" / "echo" / "agent.yaml"
+        interface = f"{{model: anthropic/any, api_base: '{stub.anthropic_base}', api_key: k}}"
+        file.write_text(f"name: echo\ninterfaces:\n  main: {interface}\n")
+        agentflow("run", "echo", "-s", "s-1", "A story!")
+    assert "cut at the output limit (max_tokens)" in agentflow("trace", "s-1").out
+    (node,) = json.loads(agentflow("trace", "s-1", "--json").out)["steps"][0]["nodes"]
+    assert (node["finish_reason"], node["finish_word"]) == ("length", "max_tokens")

@@ -199,3 +199,42 @@ def test_a_turn_whose_process_died_later_is_repaired(agentflow: Kit, commits: in
     agentflow.script([planner(text=PLAN), main(text="Two.")])
     assert agentflow.send("Second.").answer == "Two."
     assert agentflow.result("t-1").state == "aborted"
+
+
+def family(kit: Kit, tool: str, helper: list[dict[str, Any]]) -> None:
+    """A helper that plans, and a parent that does not and gives it a task, or the turn."""
+    kit.agent("helper", planning=PLANNING, replies=helper)
+    handing = call(tool, agent="helper", **{"prompt" if tool == "task" else "message": "x"})
+    last = [{"text": "ok"}] if tool == "task" else []
+    kit.agent("parent", sub_agents=["helper"], replies=[{"tool_calls": [handing]}, *last])
+
+
+@pytest.mark.parametrize("tool", ["task", "delegate"])
+def test_a_sub_agent_plans_its_own_run_with_its_own_planner(agentflow: Kit, agentflow_db: str, tool: str) -> None:
+    """T34: over a pause too; the parent, which has no planner, is not planned."""
+    asks = [main(tool_calls=[ASKS])] if tool == "delegate" else []
+    family(agentflow, tool, [planner(text=PLAN), *asks, main(text="Helped.")])
+    result = agentflow.send("Go.")
+    if asks:
+        agentflow.restart()
+        result = agentflow.answer("Pro")
+    assert result.state == "done"
+    helper = agentflow.requests_of("helper")
+    assert [request.purpose for request in helper] == ["planner", *["main"] * (1 + len(asks))]
+    assert all(("system", GIVEN) in said(request) for request in helper[1:])
+    assert "planner" not in {request.purpose for request in agentflow.requests_of("parent")}
+    assert rows(agentflow_db, "SELECT execution FROM llm_call WHERE purpose = 'planner'") == [(2,)]
+    assert rows(agentflow_db, "SELECT plan FROM turn") == [(None,)]
+    assert rows(agentflow_db, "SELECT plan FROM execution ORDER BY number") == [(None,), (PLAN,)]
+
+
+def test_a_sub_agents_planner_that_asks_plans_with_the_answer(agentflow: Kit) -> None:
+    """T22, T34: that the parent has made calls does not end the planning of the run below it."""
+    family(agentflow, "delegate", [planner(tool_calls=[ASKS]), planner(text=PLAN), main(text="Helped.")])
+    assert agentflow.send("Go.").state == "paused_ask_user"
+    agentflow.restart()
+    assert agentflow.answer("Pro").answer == "Helped."
+    asked, planned, told = agentflow.requests_of("helper")
+    assert (asked.purpose, planned.purpose) == ("planner", "planner")
+    assert ("tool", "Plan: Pro") in said(planned)
+    assert ("system", GIVEN) in said(told)

@@ -40,6 +40,19 @@ def test_a_text_cut_at_the_output_limit_is_the_answer_and_marked(agentflow: Kit)
     assert (told.data["finish_reason"], told.data["truncated"]) == ("length", True)
 
 
+def test_the_providers_own_finish_word_is_kept_with_the_call(agentflow: Kit, agentflow_db: str) -> None:
+    """T12: of a completed call, beside what it means; null where the provider's word is not known."""
+    ended = [FinishReason("length", "max_tokens")], [FinishReason("stop")]
+    agentflow.agent(model=Deltas(*([TextDelta("Once"), *finish] for finish in ended)))
+    agentflow.send("A story!")
+    (step,) = agentflow.run(agentflow.runtime.trace("s-1"))["steps"]
+    assert [(node["finish_reason"], node["finish_word"]) for node in step["nodes"]] == [("length", "max_tokens")]
+    agentflow.send("Again.")
+    assert rows(agentflow_db, "SELECT finish_reason, finish_word FROM llm_call ORDER BY requested_at, turn") == [
+        ("length", "max_tokens"), ("stop", None),
+    ]  # fmt: skip
+
+
 def test_no_call_of_a_reply_cut_at_the_output_limit_runs(agentflow: Kit, mark: Any, marks: list[str]) -> None:
     """B43: two complete calls and one cut one; none is executed, the model is told, the loop goes on."""
     cut = [call("mark", text="a"), call("mark", text="b"), {"name": "mark", "arguments": '{"te'}]

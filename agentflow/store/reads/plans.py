@@ -15,13 +15,17 @@ _LAST_TOLD = (
     "FROM turn WHERE session_key = ? AND config_hash <> '' ORDER BY number DESC LIMIT 1), 0) "
     "ORDER BY e.seq DESC LIMIT 1"
 )
-_CALLS = "SELECT 1 FROM llm_call WHERE session_key = ? AND turn = ? AND purpose = 'main' LIMIT 1"
+_CALLS = "SELECT 1 FROM llm_call WHERE session_key = ? AND execution = ? AND purpose = 'main' LIMIT 1"
+_PLAN = (
+    "SELECT CASE WHEN e.parent IS NULL THEN t.plan ELSE e.plan END FROM turn t JOIN execution e "
+    "ON e.session_key = t.session_key AND e.turn = t.number WHERE t.session_key = ? AND t.number = ? AND e.number = ?"
+)
 
 
 def planned(tx: Tx, key: int, turn: int, execution: int) -> Planned:
-    """What a step that resumes the turn has to know of the steps before."""
-    (plan,) = tx.one("SELECT plan FROM turn WHERE session_key = ? AND number = ?", key, turn)
-    return Planned(plan, tx.one(_CALLS, key, turn) is not None, newest(tx, key, turn, execution))
+    """What a step that resumes a run of the turn has to know of the steps before."""
+    (plan,) = tx.one(_PLAN, key, turn, execution)
+    return Planned(plan, tx.one(_CALLS, key, execution) is not None, newest(tx, key, turn, execution))
 
 
 def newest(tx: Tx, key: int, turn: int, execution: int) -> TodoRecord | None:

@@ -201,8 +201,7 @@ def _close_calls(
 def _lost(stream: _Stream, how: Close) -> rows.EndLlmCall:
     """A stream nobody saw the end of: its usage is unknown, never 0 (X6)."""
     return rows.EndLlmCall(
-        "aborted", None, None, None, None, None, None, None, None, None, None, None, None,
-        compact_json(dict(how.lost)), None, stream.call.call_id,
+        "aborted", *(None,) * 13, compact_json(dict(how.lost)), None, stream.call.call_id,
     )  # fmt: skip
 
 

@@ -71,7 +71,7 @@ async def ask_aside(step: Step, execution: Execution, call: SideCall) -> Reply:
         status, why = ("errored", error) if isinstance(error, AgentflowError) else ("aborted", lost)
         ended(status, stream.assembler.usage or Usage(), None, why)
         raise
-    ended("completed", reply.usage or Usage(), reply.finish_reason, None)
+    ended("completed", reply.usage or Usage(), reply.finish, None)
     return reply
 
 

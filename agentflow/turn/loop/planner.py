@@ -123,14 +123,14 @@ class Planner:
 
 
 async def take_back(step: Step, execution: Execution) -> None:
-    """Have back what the turn planned before its pause: the execution's todos, and for the main agent the plan."""
+    """Have back what the execution planned before its pause, todos and plan."""
     if execution.agent.config.planning is None:
         return
     claimed = step.claimed
     planned = await step.store.planned(claimed.key, claimed.turn, execution.number)
     if planned.todos is not None:
         execution.todos.restore(planned.todos.number, planned.todos.items)
-    if planned.plan is not None and execution.number == claimed.execution:
+    if planned.plan is not None:
         give(execution, planned.plan)
     if planned.begun or planned.plan is not None:
         execution.planned()
@@ -146,10 +146,10 @@ async def _not_run(prepared: Prepared) -> ToolResult:
 
 
 def adopt(execution: Execution, plan: str) -> None:
-    """Give the plan to the step, and make its items the first todos; the turn keeps that of its own agent."""
+    """Give the plan to the step, and make its items the first todos; it is kept for a step that resumes."""
     is_main = execution.parent is None
-    if is_main:
-        execution.staging.add(rows.PlanTurn(plan, execution.journal.turn))
+    turn, number = execution.journal.turn, execution.number
+    execution.staging.add(rows.PlanTurn(plan, turn) if is_main else rows.PlanExecution(plan, number))
     give(execution, plan)
     todos = plan_items(plan)
     if todos:

@@ -10,6 +10,7 @@ from agentflow.errors import AgentflowError
 from agentflow.events import ModelCall
 from agentflow.message import Message, Usage
 from agentflow.models.assembly import Reply
+from agentflow.models.protocol import FinishReason
 from agentflow.store import rows
 from agentflow.text import compact_json
 from agentflow.turn.run.execution import Execution
@@ -49,7 +50,7 @@ def complete(execution: Execution, reply: Reply, message: Message | None) -> Non
     stream, usage = execution.in_flight.close_stream(), reply.usage or Usage()
     execution.transcript.reported(Report(usage.input, stream.request_chars))
     execution.journal.replied(reply.finish_reason)
-    _end(execution, stream, "completed", usage, reply.finish_reason, None)
+    _end(execution, stream, "completed", usage, reply.finish, None)
     if message is not None:
         execution.staging.record(message)
 
@@ -65,7 +66,7 @@ def give_up(execution: Execution, call_id: str, error: AgentflowError) -> None:
     """Stage the end of a call that was requested and never went out."""
     model = execution.in_flight.waiting_model or execution.agent.model.name
     execution.in_flight.wait(None)
-    lost = (None,) * 12
+    lost = (None,) * 13
     execution.staging.add(rows.EndLlmCall("aborted", *lost, compact_json(error.as_dict()), None, call_id))
     told = ModelCall(call_id, execution.spent.iterations + 1, "main", model)
     execution.staging.tell(events.llm_call_errored(told, error.as_dict(), Usage()))
@@ -85,29 +86,30 @@ def stage_request(execution: Execution, call: ModelCall) -> None:
 
 def stage_end(
     execution: Execution, call: ModelCall, stream: OpenStream, read: Read, status: str, usage: Usage,
-    finish: str | None, error: AgentflowError | None,
+    finish: FinishReason | None, error: AgentflowError | None,
 ) -> None:  # fmt: skip
     """Stage the end of any call that went out, and count what it used."""
     execution.spend(usage)
     blob, failure = execution.staging.blob, None if error is None else error.as_dict()
+    reason, word = (None, None) if finish is None else (finish.reason, finish.word)
     execution.staging.add(
         rows.EndLlmCall(
             status, stream.milliseconds(), stream.first_token_ms, stream.attempts, stream.request_chars,
-            blob(read.prompt), None if read.tools is None else blob(read.tools, read.tools_key), finish,
+            blob(read.prompt), None if read.tools is None else blob(read.tools, read.tools_key), reason, word,
             usage.input, usage.output, usage.cache_read, usage.cache_write,
             None if usage.cost is None else str(usage.cost),
             None if failure is None else compact_json(failure), None, stream.call_id,
         )
     )  # fmt: skip
     execution.staging.tell(
-        events.llm_call_completed(call, finish, usage)
+        events.llm_call_completed(call, reason, usage)
         if failure is None
         else events.llm_call_errored(call, failure, usage)
     )
 
 
 def _end(
-    execution: Execution, stream: OpenStream, status: str, usage: Usage, finish: str | None,
+    execution: Execution, stream: OpenStream, status: str, usage: Usage, finish: FinishReason | None,
     error: AgentflowError | None,
 ) -> None:  # fmt: skip
     agent = execution.agent

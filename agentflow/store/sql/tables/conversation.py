@@ -93,7 +93,7 @@ class Step(Base, table=True):
 
 
 class Execution(Base, table=True):
-    """One run of an agent or sub-agent inside a turn."""
+    """One run of an agent or sub-agent inside a turn; `plan` is a sub-agent's, the main agent's is the turn's (T33)."""
 
     __tablename__ = "execution"
     __table_args__ = KEYED
@@ -108,6 +108,7 @@ class Execution(Base, table=True):
     duration_ms: int | None = None
     parent: int | None = None
     parent_call_id: str | None = text()
+    plan: str | None = text()
 
 
 class Branch(Base, table=True):

@@ -1,7 +1,7 @@
 """What is kept about a conversation beside its turns: name, snapshots, memory, feedback, statistics (R5-R12).
 
-A model call keeps the provider's own finish word. A session counts the tries to name it and keeps whether it is
-snapshotted and why.
+A model call keeps the provider's own finish word, a sub-agent's run its plan. A session counts the tries to name it and
+keeps whether it is snapshotted and why.
 
 Revision ID: 0003
 
@@ -27,6 +27,7 @@ _TYPES: dict[str, Any] = {
 
 _COLUMNS: dict[str, tuple[sa.Column[Any], ...]] = {
     "llm_call": (sa.Column("finish_word", sa.Text()),),
+    "execution": (sa.Column("plan", sa.Text()),),
     "session": (
         sa.Column("name_tries", sa.Integer(), nullable=False, server_default="0"),
         sa.Column("snapshotted", sa.Integer()),
