@@ -89,9 +89,9 @@ class Kit:
         folder = self.project / "agents" / name
         folder.mkdir(parents=True, exist_ok=True)
         self._agent = name
-        interface = {"model": f"scripted/{name}"}
+        interface: dict[str, Any] = {"model": f"scripted/{name}"}
         if isinstance(model, Mapping):
-            interface = dict(model)
+            interface = {"interfaces": {"main": dict(model)}}
             self._answers_itself(folder)
         else:
             self._models[folder] = model or self._models.get(folder) or Scripts(f"scripted/{name}", self.requests)
@@ -99,7 +99,7 @@ class Kit:
             self.script(replies, agent=name)
         written = {
             "name": name,
-            "interfaces": {"main": interface},
+            **interface,
             "prompt": prompt,
             "tools": [self._tool(tool) for tool in tools],
             "settings": dict(settings or {}),
