@@ -57,7 +57,7 @@ if _typing.TYPE_CHECKING:
     from agentflow.once import run_turn, with_runtime
     from agentflow.result import Receipt, TurnResult
     from agentflow.runtime import Runtime
-    from agentflow.tools.flows.context import FlowContext
+    from agentflow.tools.flows.context import FlowContext, FlowName
     from agentflow.tools.flows.library import flow
 
 __version__ = "0.1.0"
@@ -85,7 +85,7 @@ _HOMES = {
     "agentflow.once": ("run_turn", "with_runtime"),
     "agentflow.result": ("Receipt", "TurnResult"),
     "agentflow.runtime": ("Runtime",),
-    "agentflow.tools.flows.context": ("FlowContext",),
+    "agentflow.tools.flows.context": ("FlowContext", "FlowName"),
     "agentflow.tools.flows.library": ("flow",),
 }  # fmt: skip
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
@@ -104,6 +104,7 @@ __all__ = [
     "ClientTool",
     "Event",
     "FlowContext",
+    "FlowName",
     "HeadMove",
     "HookError",
     "Input",

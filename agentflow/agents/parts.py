@@ -25,7 +25,8 @@ from agentflow.models.protocol import Model
 from agentflow.tools.flows.library import Flow, FlowLibrary
 from agentflow.tools.flows.places import parameter_place
 from agentflow.tools.flows.reserved import BUILTIN_NAMES
-from agentflow.tools.hook_calls import Hook, hook_complaint
+from agentflow.tools.hook_arguments import HookArguments, find_arguments, named_flows
+from agentflow.tools.hook_calls import Hook, context_name, hook_complaint
 from agentflow.tools.tool import Tool, client_tool, tool_of
 
 Entry = TypeVar("Entry")
@@ -119,13 +120,23 @@ class _Search:
         if flow is None:
             return None
         try:
-            complaint = hook_complaint(flow, point)
+            if (complaint := hook_complaint(flow, point, entry.arguments)) is not None:
+                self._complain(key, complaint)
+                return None
+            arguments = self._arguments((*key, "with"), flow, point, entry) if entry.arguments else None
         except InvalidConfig as error:  # its signature cannot be read
-            complaint = error.message
-        if complaint is not None:
-            self._complain(key, complaint)
+            self._complain(key, error.message)
             return None
-        return Hook(flow, entry.timeout_secs, entry.on_error == "ignore")
+        return Hook(flow, entry.timeout_secs, entry.on_error == "ignore", arguments)
+
+    def _arguments(self, key: KeyPath, flow: Flow, point: str, entry: HookEntry) -> HookArguments | None:
+        given = plain(entry.arguments)
+        for name, reference in named_flows(flow, given):
+            self._flow((*key, name), reference)
+        arguments, complaints = find_arguments(flow, given, context_name(flow, point, given))
+        for path, message in complaints:
+            self._complain((*key, *path), message)
+        return arguments
 
     def _flow(self, key: KeyPath, reference: str) -> Flow | None:
         try:

@@ -7,7 +7,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from agentflow.config.document.problems import Path
-from agentflow.config.keys.templates import VARIABLES, TemplateFault, render
+from agentflow.config.keys.templates import TemplateFault, render, variables
 from agentflow.config.material import NO_MATERIAL, Material, Skill
 
 if TYPE_CHECKING:
@@ -42,16 +42,16 @@ def system_prompt(
     `inputs` has every declared input, None for one without a value, which renders as nothing. The keys in `literal`
     hold text that is no template. Raises `InvalidConfig` with the place of the template that could not be rendered.
     """
-    values = dict(zip(VARIABLES, (inputs, vars, session, today), strict=True))
-    variables = {key: None if key in literal else values for key in ("prompt", "response_guidelines", "constraints")}
+    values = variables(inputs, vars, session, today)
+    filled_in = {key: None if key in literal else values for key in ("prompt", "response_guidelines", "constraints")}
     sections = [
-        _render(config, ("prompt",), config.prompt, variables["prompt"]).strip("\n"),
+        _render(config, ("prompt",), config.prompt, filled_in["prompt"]).strip("\n"),
         _skills(material.skills),
         _catalog("Sub-agents", SUB_AGENTS, material.sub_agents),
         _catalog("References", REFERENCES, [(each.name, each.description) for each in material.references]),
         PLANNING if config.planning is not None else "",
-        _list_section(config, "response_guidelines", "Response guidelines", config.response_guidelines, variables),
-        _list_section(config, "constraints", "Constraints", config.constraints, variables),
+        _list_section(config, "response_guidelines", "Response guidelines", config.response_guidelines, filled_in),
+        _list_section(config, "constraints", "Constraints", config.constraints, filled_in),
     ]
     return "\n\n".join(section for section in sections if section)
 

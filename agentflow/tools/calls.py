@@ -173,19 +173,19 @@ async def _perform_async(flow: Flow, prepared: Prepared, context: FlowContext, r
     """Every exception ends here: one that left a task as SystemExit or KeyboardInterrupt would stop the loop."""
     try:
         if prepared.arguments and prepared.values is None:
-            values = await _on_a_thread(run.loop, lambda: _values(flow, prepared, context, run))
+            values = await on_a_thread(run.loop, lambda: _values(flow, prepared, context, run))
         else:
             values = _values(flow, prepared, context, run)
         returned = flow.function(**values)
         value = await returned if isinstance(returned, Awaitable) else returned
         is_short = value is None or isinstance(value, str | int | float)
-        result = success(value) if is_short else await _on_a_thread(run.loop, lambda: success(value))
+        result = success(value) if is_short else await on_a_thread(run.loop, lambda: success(value))
     except BaseException as error:
         result = _failed(flow, prepared, error, context, run)
     run.settle(result)
 
 
-async def _on_a_thread(loop: asyncio.AbstractEventLoop, work: Callable[[], T]) -> T:
+async def on_a_thread(loop: asyncio.AbstractEventLoop, work: Callable[[], T]) -> T:
     """What the work returns or raises, done on one of the flows' threads."""
     future: asyncio.Future[T] = loop.create_future()
     variables = contextvars.copy_context()

@@ -254,6 +254,11 @@ class HookEntry(Keys):
         default="fail", description="When it raises or takes too long: fail the turn, or go on without it."
     )
     timeout_secs: float = Field(default=60, ge=0, description="Seconds it may take; 0: no limit.")
+    arguments: Verbatim = Field(
+        default={},
+        alias="with",
+        description="Values for its parameters; texts are templates: inputs, vars, session, today.",
+    )
 
 
 class HookKeys(Keys):

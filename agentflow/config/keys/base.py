@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
 from agentflow.config.document.scalars import read_scalar
@@ -111,13 +112,18 @@ class Keys(BaseModel):
     @classmethod
     def _typed(cls, key: str, value: Any) -> Any:
         """A text from the environment, read like YAML when its key is for numbers or booleans (A3)."""
-        field = cls.model_fields.get(key)
+        field = fields_by_key(cls).get(key)
         if field is None or not isinstance(value, Substituted) or not _is_numeric(field.annotation):
             return value
         try:
             return read_scalar(value)
         except ValueError:
             return value
+
+
+def fields_by_key(keys: type[Keys]) -> dict[str, FieldInfo]:
+    """What a file calls each key, which is another name than the program's where that is a word of Python."""
+    return {field.alias or name: field for name, field in keys.model_fields.items()}
 
 
 def _is_numeric(annotation: Any) -> bool:
@@ -141,7 +147,7 @@ def class_at(root: type[Keys], path: tuple[str | int, ...]) -> type[Keys]:
     """The class of keys that reads the mapping at `path`."""
     found, steps = root, list(path)
     while steps:
-        annotation = found.model_fields[str(steps.pop(0))].annotation
+        annotation = fields_by_key(found)[str(steps.pop(0))].annotation
         if is_container(annotation) and steps:
             steps.pop(0)
         found = keys_below(annotation) or found
@@ -150,7 +156,7 @@ def class_at(root: type[Keys], path: tuple[str | int, ...]) -> type[Keys]:
 
 def homes(root: type[Keys], at: str = "") -> Iterator[tuple[str, str]]:
     """Every key of the file with where it belongs: `("lean_history", "under settings")`."""
-    for name, field in root.model_fields.items():
+    for name, field in fields_by_key(root).items():
         yield name, at or "at the top level"
         below = keys_below(field.annotation)
         if below:
@@ -166,7 +172,7 @@ def _label(name: str, annotation: Any) -> str:
 def plain(value: Any) -> Any:
     """A value as JSON: keys as dicts, tuples as lists."""
     if isinstance(value, Keys):
-        return {name: plain(getattr(value, name)) for name in type(value).model_fields}
+        return {field.alias or name: plain(getattr(value, name)) for name, field in type(value).model_fields.items()}
     if isinstance(value, Mapping):
         return {name: plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):

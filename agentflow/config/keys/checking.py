@@ -14,7 +14,7 @@ from agentflow.config.document.document import Document, Mark
 from agentflow.config.document.problems import Path, Problem, did_you_mean, invalid, is_secret, mask_line, suggestion
 from agentflow.config.document.scalars import read_scalar
 from agentflow.config.document.variables import Substituted
-from agentflow.config.keys.base import COMPLAINTS, Complaint, Keys, class_at, homes
+from agentflow.config.keys.base import COMPLAINTS, Complaint, Keys, class_at, fields_by_key, homes
 from agentflow.config.keys.spellings import advice, words
 from agentflow.text import preview
 
@@ -104,7 +104,7 @@ def _unknown(document: Document, root: type[Keys], path: Path) -> str:
     key = str(path[-1])
     if said := _advice(document, root, path):
         return f"unknown key; {said}"
-    here = class_at(root, path[:-1]).model_fields
+    here = fields_by_key(class_at(root, path[:-1]))
     elsewhere: dict[str, list[str]] = {}
     for name, home in homes(root):
         elsewhere.setdefault(name, []).append(home)

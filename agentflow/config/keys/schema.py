@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from agentflow.config.keys.agent import AgentKeys
-from agentflow.config.keys.base import FREE_PREFIX, Keys, is_container, keys_below, plain
+from agentflow.config.keys.base import FREE_PREFIX, Keys, fields_by_key, is_container, keys_below, plain
 from agentflow.config.keys.project import ProjectKeys
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
@@ -94,9 +94,9 @@ def _sections(keys: type[Keys], title: str, described: set[type[Keys]]) -> Itera
     if title:
         yield f"### {title}"
     yield (keys.__doc__ or "").strip()
-    rows = [_row(name, field) for name, field in keys.model_fields.items()]
+    rows = [_row(name, field) for name, field in fields_by_key(keys).items()]
     yield "\n".join(["| key | value | default | meaning |", "|---|---|---|---|", *rows])
-    for name, field in keys.model_fields.items():
+    for name, field in fields_by_key(keys).items():
         below = keys_below(field.annotation)
         if below and below not in described:
             title = f"An entry of {name}" if is_container(field.annotation) else name

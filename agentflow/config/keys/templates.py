@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Collection, Mapping
+from datetime import date
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -30,12 +31,24 @@ class TemplateFault(ValueError):
         self.line = line
 
 
+def variables(
+    inputs: Mapping[str, Any], vars: Mapping[str, Any], session: Mapping[str, Any], today: date
+) -> dict[str, Any]:
+    """What a template may speak of, by name."""
+    return dict(zip(VARIABLES, (inputs, vars, session, today), strict=True))
+
+
+def is_template(text: str) -> bool:
+    """Whether anything in the text is filled in when it is rendered."""
+    return _MARKS.search(text) is not None
+
+
 def template_complaints(text: str, inputs: Collection[str] | None) -> list[tuple[int, str]]:
     """What can be known to be wrong with a template before it is rendered, as `(line, message)`, lines from 1.
 
     `inputs` are the declared names, or None when they are not known.
     """
-    if not _MARKS.search(text):
+    if not is_template(text):
         return []
     from jinja2 import TemplateSyntaxError, nodes
 
@@ -54,7 +67,7 @@ def template_complaints(text: str, inputs: Collection[str] | None) -> list[tuple
 
 def render(text: str, variables: Mapping[str, Any]) -> str:
     """The text with its template filled in. Raises `TemplateFault` with the line, whatever an expression raises."""
-    if not _MARKS.search(text):
+    if not is_template(text):
         return text
     try:
         return _template(text).render(variables)

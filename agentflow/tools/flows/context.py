@@ -5,7 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NewType
+
+FlowName = NewType("FlowName", str)
+"""The type of a flow's parameter that names another flow: `validate` finds a name that is none in a hook's `with:`."""
 
 _LOGGER = logging.getLogger("agentflow.flow")
 

@@ -10,7 +10,7 @@ import inspect
 import json
 import types
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import reduce
@@ -88,8 +88,8 @@ def _unread(function: Callable[..., Any], name: str, known: dict[str, Any]) -> s
     return None
 
 
-def describe(function: Callable[..., Any], where: str) -> Signature:
-    """The signature of a function as a tool; `where` names it in errors.
+def describe(function: Callable[..., Any], where: str, *, only: Collection[str] | None = None) -> Signature:
+    """The signature of a function as a tool, or of the parameters in `only` of it; `where` names it in errors.
 
     Raises `InvalidConfig` for parameters that have no type, that a model could not pass by name, or whose type or
     default has no JSON; `detail["parameters"]` says of each by name what is wrong with it.
@@ -98,7 +98,7 @@ def describe(function: Callable[..., Any], where: str) -> Signature:
     parameters = {
         name: parameter
         for name, parameter in inspect.signature(function).parameters.items()
-        if not _is_context(hints.get(name))
+        if (name in only if only is not None else not _is_context(hints.get(name)))
     }
     try:
         return _signature(parameters, hints, parameter_texts(function.__doc__))

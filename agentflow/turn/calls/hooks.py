@@ -23,11 +23,13 @@ from typing import Any
 
 from agentflow import clock, events
 from agentflow.clock import Instant
+from agentflow.config.keys.templates import TemplateFault, variables
 from agentflow.conversation.history import checked_wire
 from agentflow.errors import AgentflowError, HookError
 from agentflow.live.interrupt import Interrupted
 from agentflow.store import rows
 from agentflow.text import preview, sanitise_json
+from agentflow.tools.flows.context import FlowContext
 from agentflow.tools.hook_calls import Hook, HookFailed, call_hook
 from agentflow.turn.calls.flow_context import flow_context
 from agentflow.turn.run.execution import Execution
@@ -88,7 +90,8 @@ class Hooks:
         context = replace(context, vars={**context.vars, **variables})
         try:
             with self._step.interrupt.window():
-                answer = _understood(point, await call_hook(hook, point, context, told))
+                arguments = self._arguments(hook, context)
+                answer = _understood(point, await call_hook(hook, point, context, told, arguments))
         except HookFailed as failed:
             error = str(failed)
         except Interrupted:
@@ -103,6 +106,19 @@ class Hooks:
                 detail={"hook": hook.flow.name, "point": point},
             )
         return answer
+
+    def _arguments(self, hook: Hook, context: FlowContext) -> dict[str, Any]:
+        if hook.arguments is None:
+            return {}
+        inputs = context.inputs
+        if self._execution.parent is not None:  # a sub-agent's templates know the inputs that it declares
+            declared = self._execution.agent.config.inputs
+            inputs = {name: context.inputs.get(name, spec.default) for name, spec in declared.items()}
+        known = variables(inputs, context.vars, {"id": context.session_id}, clock.now().date())
+        try:
+            return hook.arguments.rendered(known)
+        except TemplateFault as fault:
+            raise HookFailed(f"a template in its `with` cannot be rendered: {fault}") from fault
 
     def _record(
         self, point: str, hook: Hook, at: Instant, milliseconds: int, outcome: str, error: str | None,

@@ -17,7 +17,7 @@ TOLD = {"message": "hi", "resumed": False}
 
 def called(function: Callable[..., Any], point: str = "step_start", told: Any = None) -> Any:
     hook = Hook(make_flow(function), 5, ignore_errors=False)
-    return asyncio.run(call_hook(hook, point, FlowContext(session_id="s-1", hook=told or TOLD), told or TOLD))
+    return asyncio.run(call_hook(hook, point, FlowContext(session_id="s-1", hook=told or TOLD), told or TOLD, {}))
 
 
 def test_the_value_itself_comes_back_not_a_text_of_it() -> None:
@@ -71,7 +71,7 @@ def test_a_parameter_that_nothing_is_given_for_is_complained_of_with_what_there_
 
     complaint = hook_complaint(make_flow(hook), "pre_tool") or ""
     assert "parameter 'sql'" in complaint
-    assert "call, arguments, and a FlowContext" in complaint
+    assert "call, arguments, a FlowContext, and what the entry gives under with" in complaint
 
 
 @pytest.mark.parametrize("point", ["step_start", "step_end", "pre_model", "post_model", "pre_tool", "post_tool"])

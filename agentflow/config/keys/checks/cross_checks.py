@@ -70,9 +70,25 @@ def _templates(data: Mapping[str, Any]) -> Iterator[Complaint]:
     texts: list[tuple[tuple[str | int, ...], Any]] = [(("prompt",), data.get("prompt"))]
     for key in ("response_guidelines", "constraints"):
         texts += [((key, index), item) for index, item in enumerate(_list(data, key))]
+    texts += [found for point, entries in _mapping(data, "hooks").items() for found in _hook_texts(point, entries)]
     for path, text in texts:
         for line, message in template_complaints(text, inputs) if isinstance(text, str) else ():
             yield Complaint(message, path, line)
+
+
+def _hook_texts(point: str, entries: Any) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Every text in the `with:` of the hooks of a point, with its place."""
+    for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+        waiting: list[tuple[tuple[str | int, ...], Any]] = [
+            (("hooks", point, index, "with"), _mapping_of(entry).get("with"))
+        ]
+        while waiting:
+            path, value = waiting.pop()
+            if isinstance(value, str):
+                yield path, value
+            elif isinstance(value, dict | list):
+                items = value.items() if isinstance(value, dict) else enumerate(value)
+                waiting += [((*path, key), item) for key, item in items]
 
 
 def _tools(data: Mapping[str, Any]) -> Iterator[Complaint]:
