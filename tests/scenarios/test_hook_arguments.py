@@ -107,7 +107,8 @@ def test_a_word_of_python_is_given_to_the_parameter_with_an_underscore(agentflow
 
 def test_a_template_that_fails_fails_the_hook_and_says_why(agentflow: Kit) -> None:
     failed = ask(agentflow, {"text": "{{ vars.nobody.name }}"})
-    assert failed.error is not None and failed.error["code"] == "hook_failed"
+    assert failed.error is not None
+    assert failed.error["code"] == "hook_failed"
     assert "a template in its `with` cannot be rendered" in failed.error["message"]
     assert seen == []
 
