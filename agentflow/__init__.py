@@ -57,6 +57,7 @@ if _typing.TYPE_CHECKING:
     from agentflow.once import run_turn, with_runtime
     from agentflow.result import Receipt, TurnResult
     from agentflow.runtime import Runtime
+    from agentflow.secrets.redacting import redact
     from agentflow.tools.flows.context import FlowContext, FlowName
     from agentflow.tools.flows.library import flow
 
@@ -85,6 +86,7 @@ _HOMES = {
     "agentflow.once": ("run_turn", "with_runtime"),
     "agentflow.result": ("Receipt", "TurnResult"),
     "agentflow.runtime": ("Runtime",),
+    "agentflow.secrets.redacting": ("redact",),
     "agentflow.tools.flows.context": ("FlowContext", "FlowName"),
     "agentflow.tools.flows.library": ("flow",),
 }  # fmt: skip
@@ -141,6 +143,7 @@ __all__ = [
     "connect_agent",
     "flow",
     "own_process",
+    "redact",
     "run_turn",
     "validate_agent",
     "with_runtime",

@@ -33,6 +33,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from agentflow.secrets.redacting import redact, redact_json
+
 ModelErrorKind = Literal[
     "rate_limited",
     "timeout",
@@ -49,14 +51,17 @@ ModelErrorKind = Literal[
 
 
 class AgentflowError(Exception):
-    """Base of all: `code` is stable, `str(error)` is a sentence a person can act on, `detail` is JSON."""
+    """Base of all: `code` is stable, `str(error)` is a sentence a person can act on, `detail` is JSON.
+
+    Neither says a secret, whatever it was made of (Z4).
+    """
 
     code: str = "agentflow_error"
 
     def __init__(self, message: str, *, detail: Mapping[str, Any] | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.detail: dict[str, Any] = dict(detail or {})
+        self.message = redact(message)
+        super().__init__(self.message)
+        self.detail: dict[str, Any] = redact_json(dict(detail or {}))
 
     def as_dict(self) -> dict[str, Any]:
         """`{code, message, detail}`, the shape of `TurnResult.error` and of the `error` event."""

@@ -41,6 +41,7 @@ from agentflow.reading.reader import SessionReader
 from agentflow.records.book import Records
 from agentflow.result import Receipt, TurnResult
 from agentflow.running import POLL_SECS, RunningTurns
+from agentflow.secrets.logs import guard_logs
 from agentflow.store.protocol import Store
 from agentflow.store.records import Moved, Stopped
 from agentflow.store.requests import Claim, MoveHead, Settle, Stop
@@ -93,6 +94,7 @@ class Runtime:
         """
         from agentflow.store.sql_store import SqlStore
 
+        guard_logs()
         root, loader = open_project(project)
         url = database_url(root, loader.project, db)
         store = SqlStore.open(url, on_commit, read_only=read_only)

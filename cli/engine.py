@@ -42,7 +42,11 @@ def project_of(agent: str, project: Path) -> Path:
 def place(project: Path, db: str | None) -> tuple[str, ...]:
     """The options that name this project and database in a command that is printed."""
     named = () if project == Path(".") else ("--project", str(project))
-    return named if db is None else (*named, "--db", db)
+    if db is None:
+        return named
+    from agentflow import redact
+
+    return (*named, "--db", redact(db))  # who reads the line puts the password in again
 
 
 def with_runtime(project: Path, db: str | None, work: Callable[[Runtime], Awaitable[T]]) -> T:

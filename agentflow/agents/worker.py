@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from agentflow import clock
 from agentflow.errors import WorkerFailed
+from agentflow.secrets.redacting import redact
 from agentflow.text import preview, sanitise_json
 from agentflow.tools.flows.threads import FLOW_THREADS
 from agentflow.worker import SIGNATURE, TIMESTAMP, sign
@@ -157,7 +158,7 @@ class HttpWorker:
             ):
                 said = await self._read(answer)
         except httpx.HTTPError as error:
-            raise _Passing(f"{type(error).__name__}: {error}") from error
+            raise _Passing(redact(f"{type(error).__name__}: {error}")) from error
         except httpx.InvalidURL as error:
             raise WorkerFailed(f"The worker's address {self.url!r} cannot be used: {error}") from error
         try:
@@ -178,7 +179,7 @@ class HttpWorker:
             if len(said) > _MAX_BYTES:
                 raise self._refused(f"its answer has more than {_MAX_BYTES} bytes")
         if not answer.is_success:
-            text = preview(said.decode("utf-8", "replace"), 200)
+            text = preview(redact(said.decode("utf-8", "replace")), 200)
             raise self._refused(f"it refused the request with status {answer.status_code}: {text}")
         return bytes(said)
 

@@ -13,8 +13,9 @@ from typing import Any, NoReturn, Self
 from pydantic import ConfigDict, PrivateAttr, ValidationError
 
 from agentflow.config.document import yamlfile
+from agentflow.config.document.credentials import unexpanded
 from agentflow.config.document.document import Document
-from agentflow.config.document.problems import MASK, Problem, did_you_mean, invalid, is_secret
+from agentflow.config.document.problems import Problem, did_you_mean, invalid
 from agentflow.config.interfaces import moved, resolved
 from agentflow.config.keys.agent import AgentKeys, InputSpec, Interface, Settings, ToolEntry
 from agentflow.config.keys.base import Complaint, plain
@@ -65,10 +66,10 @@ class AgentConfig(AgentKeys):
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     def public(self) -> dict[str, Any]:
-        """The effective configuration as JSON, secrets masked (A3)."""
+        """The effective configuration as JSON, credentials as the file writes them or masked (A3, Z4)."""
         values = {name: plain(getattr(self, name)) for name in AgentKeys.model_fields}
-        masked: dict[str, Any] = _masked(values)
-        return masked
+        shown: dict[str, Any] = unexpanded(values)
+        return shown
 
     def problem(self, path: tuple[str | int, ...], message: str, *, line: int = 0) -> Problem:
         """A problem of the value at `path`, such as `("tools", 2)`; `line` counts the lines of a block text from 1."""
@@ -221,11 +222,3 @@ def _check_folder(document: Document, path: Path) -> None:
     if folder.parent.name == "agents" and isinstance(name, str) and name != folder.name:
         message = f"is {name!r}, but the folder is {folder.name!r}; both must be the same"
         document.problems.append(document.problem(("name",), message))
-
-
-def _masked(value: Any, secret: bool = False) -> Any:
-    if isinstance(value, dict):
-        return {key: _masked(item, secret or is_secret(key)) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_masked(item, secret) for item in value]
-    return MASK if secret and isinstance(value, str) else value

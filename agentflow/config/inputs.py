@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from agentflow.config.document.problems import did_you_mean, is_secret
+from agentflow.config.document.problems import did_you_mean
 from agentflow.config.keys.input_types import misfit
 from agentflow.errors import InvalidInput
+from agentflow.secrets.names import is_secret
 from agentflow.text import preview, read_json
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from agentflow.errors import ModelError, ModelErrorKind
+from agentflow.secrets.redacting import redact
 from agentflow.text import preview, sanitise
 
 
@@ -174,10 +174,10 @@ def classify(facts: Facts, otherwise: ModelErrorKind = OTHERWISE) -> ModelErrorK
     return next((row.kind for row in TABLE if row.fits(facts)), otherwise)
 
 
-def model_error(model: str, facts: Facts, *, secrets: Iterable[str] = ()) -> ModelError:
-    """The failure as an error whose sentence a person can act on; none of the secrets is in it."""
+def model_error(model: str, facts: Facts) -> ModelError:
+    """The failure as an error whose sentence a person can act on; no secret is in it."""
     kind = classify(facts)
-    said = preview(redact(provider_words(facts.text), secrets), 400)
+    said = preview(redact_foreign(provider_words(facts.text)), 400)
     return ModelError(kind, sentence(model, kind, said), retry_after=facts.retry_after, status=facts.status)
 
 
@@ -250,9 +250,7 @@ _SECRETS = re.compile(
 )
 
 
-def redact(text: str, secrets: Iterable[str] = ()) -> str:
-    """The text without the given secrets and without anything that looks like one."""
-    for secret in secrets:
-        if secret:
-            text = text.replace(secret, "***")
+def redact_foreign(text: str) -> str:
+    """A provider's words without secrets, and without anything that only looks like one."""
+    text = redact(text)
     return _SECRETS.sub(lambda found: f"{found['label'] or ''}***", text)

@@ -17,6 +17,7 @@ from agentflow.models.wire.answer_body import ANSWER, AnswerBody
 from agentflow.models.wire.call_ids import accepted_ids, ids_of, rewrite_ids
 from agentflow.models.wire.ending import Heard, finish_of, refused_by
 from agentflow.models.wire.litellm_wire import ChunkReader, system_apart, usage_of, wire_messages
+from agentflow.secrets.known import learn
 
 _NEVER_SECS = 30 * 86_400.0
 """litellm ends a wait for bytes after ten minutes unless it is told a time."""
@@ -47,7 +48,8 @@ class LitellmModel:
         extra: Mapping[str, Any] | None = None,
     ) -> None:
         self.name = model
-        self._secrets = (api_key,) if api_key else ()
+        if api_key:
+            learn(api_key)  # where the model was made by a program; from a file it is known already
         given = {
             "api_base": api_base,
             "api_key": api_key,
@@ -101,7 +103,7 @@ class LitellmModel:
         litellm = await litellm_loading.loaded()
         loop = asyncio.get_running_loop()
         chunks: Any = None
-        heard = Heard(self.name, ChunkReader(), AnswerBody(), self._secrets)
+        heard = Heard(self.name, ChunkReader(), AnswerBody())
         _open_streams[loop] = _open_streams.get(loop, 0) + 1
         try:
             with _listening(heard.body):

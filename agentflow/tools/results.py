@@ -6,6 +6,7 @@ import dataclasses
 import json
 from typing import Any
 
+from agentflow.secrets.redacting import redact
 from agentflow.text import cut_middle, preview, sanitise, sanitise_json
 from agentflow.tools.plain_values import PlainValues, Unreadable, dumped, is_plain
 
@@ -70,6 +71,6 @@ def failure(error: BaseException) -> ToolResult:
 
 def refused(sentence: str, code: str) -> ToolResult:
     """An error result of ours with a sentence for the model."""
-    text = f"Error: {preview(sentence, _ERROR_CHARS)}"
+    text = f"Error: {preview(redact(sentence), _ERROR_CHARS)}"
     clean = sanitise(text)
     return ToolResult(False, clean, altered=clean != text, error_code=code)

@@ -230,7 +230,7 @@ def test_the_points_of_hooks_are_the_ones_there_are() -> None:
 
 
 def test_the_layers_shown_are_the_ones_that_are_held() -> None:
-    arrows = next(block for block in _blocks("") if block.startswith("errors"))
+    arrows = next(block for block in _blocks("") if block.startswith("secrets"))
     assert " ".join(arrows.split()) == " → ".join(", ".join(rooms) for rooms in LAYERS)
 
 

@@ -11,16 +11,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from agentflow.errors import InvalidConfig
+from agentflow.secrets.names import MASK
+from agentflow.secrets.redacting import mask_urls
 from agentflow.text import one_line
 
 Path = tuple[str | int, ...]
 
-MASK = "***"
-_SECRET_KEY = re.compile(r"(^|[_-])(api[_-]?key|secret|token|password|authorization)$", re.IGNORECASE)
 _SECRET_IN_TEXT = re.compile(
     r"((?:api[_-]?key|secret|token|password|authorization)[\"']?[ \t]{0,9}:)[ \t]*\S.*", re.IGNORECASE
 )
-_WORDS = re.compile(r"\S+")
 _WIDEST = 140
 
 
@@ -65,26 +64,9 @@ def dotted(path: Path) -> str:
     return text.removeprefix(".")
 
 
-def is_secret(key: object) -> bool:
-    """Whether values under this key must never be shown: `api_key`, `*_secret`, `*_token`, passwords (A3)."""
-    return isinstance(key, str) and _SECRET_KEY.search(key) is not None
-
-
 def mask_line(line: str) -> str:
     """A line of a file that could not be parsed, without what may be a secret in it."""
     return mask_urls(_SECRET_IN_TEXT.sub(rf"\1 {MASK}", line))
-
-
-def mask_urls(text: str) -> str:
-    """A text whose URLs do not say the password in them, as it is written or broken: one look at each word (Z3, Z4)."""
-    return _WORDS.sub(_without_password, text) if "://" in text else text
-
-
-def _without_password(word: re.Match[str]) -> str:
-    scheme, separator, rest = word[0].partition("://")
-    user, at, host = rest.rpartition("@")
-    name, colon, _ = user.partition(":")
-    return f"{scheme}{separator}{name}:{MASK}@{host}" if at and colon else word[0]
 
 
 def mask_spans(line: str, column: int, spans: Iterable[tuple[int, int]]) -> tuple[str, int]:

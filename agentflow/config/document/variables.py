@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Self
+
+NOTHING_GIVEN: Mapping[str, str] = MappingProxyType({})
 
 _REFERENCE = re.compile(
     r"\$(?:(?P<dollar>\$)|\{(?P<name>[A-Za-z_]\w*)(?::(?P<rule>[-?])(?P<rest>[^}]*))?\}|(?P<broken>\{))", re.ASCII
@@ -11,9 +15,21 @@ _REFERENCE = re.compile(
 
 
 class Substituted(str):
-    """A text that came, in whole or in part, from environment variables: never shown, only its reference is."""
+    """A text that came, in whole or in part, from environment variables: never shown, only `written` is.
 
-    __slots__ = ()
+    `written` has the references in place of what they stand for, as `Bearer ${TOKEN}`, a default left out; `values`
+    are those that the environment gave, by name.
+    """
+
+    __slots__ = ("values", "written")
+
+    written: str
+    values: Mapping[str, str]
+
+    def __new__(cls, text: str, written: str = "", values: Mapping[str, str] = NOTHING_GIVEN) -> Self:
+        made = super().__new__(cls, text)
+        made.written, made.values = written, values
+        return made
 
 
 def substitute(text: str, variables: Mapping[str, str]) -> tuple[str, list[str]]:
@@ -22,6 +38,7 @@ def substitute(text: str, variables: Mapping[str, str]) -> tuple[str, list[str]]
     As in a shell, `:-` and `:?` also apply to a variable that is set but empty. `$5` stays, `$$` is `$`.
     """
     complaints: list[str] = []
+    given: dict[str, str] = {}
     used = False
 
     def fill(match: re.Match[str]) -> str:
@@ -32,10 +49,16 @@ def substitute(text: str, variables: Mapping[str, str]) -> tuple[str, list[str]]
             complaints.append("'${' starts no reference like ${NAME} or ${NAME:-default}; write $${ for a plain ${")
             return match[0]
         used = True
-        return _value(match, variables, complaints)
+        value = _value(match, variables, complaints)
+        if variables.get(match["name"]):
+            given[match["name"]] = value
+        return value
 
     filled = _REFERENCE.sub(fill, text) if "$" in text else text
-    return (Substituted(filled) if used else filled), complaints
+    if not used:
+        return filled, complaints
+    written = _REFERENCE.sub(lambda match: f"${{{match['name']}}}" if match["name"] else match[0], text)
+    return Substituted(filled, written, given), complaints
 
 
 def _value(match: re.Match[str], variables: Mapping[str, str], complaints: list[str]) -> str:

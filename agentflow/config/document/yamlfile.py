@@ -15,11 +15,13 @@ from typing import Any, Never
 import yaml
 from yaml.reader import ReaderError
 
+from agentflow.config.document.credentials import learn_credential
 from agentflow.config.document.document import Document, Mark, Place
-from agentflow.config.document.problems import Path, Problem, invalid, is_secret, mask_line, window
+from agentflow.config.document.problems import Path, Problem, invalid, mask_line, window
 from agentflow.config.document.scalars import CORE
 from agentflow.config.document.variables import substitute
 from agentflow.errors import InvalidConfig
+from agentflow.secrets.names import holds_secrets, is_secret
 
 MAX_BYTES = 1_000_000
 MAX_VALUES = 20_000
@@ -173,7 +175,7 @@ class _Walk:
     def _value(self, node: yaml.Node, path: Path, key: Mark) -> Any:
         self._enter(node, path)
         self._document.places[path] = _place(node, key)
-        if path and is_secret(path[-1]):
+        if holds_secrets(path):
             self._document.secrets.append((_start(node), _end(node)))
         value = self._scalar(node, path) if isinstance(node, yaml.ScalarNode) else self._container(node, path)
         self._open.discard(id(node))
@@ -233,6 +235,7 @@ class _Walk:
         text, complaints = substitute(node.value, self._variables)
         for complaint in complaints:
             self._complain(path, node, complaint)
+        learn_credential(path, text)
         return text
 
     def _typed(self, node: yaml.ScalarNode, path: Path) -> Any:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from agentflow.config.document.scalars import read_scalar
 from agentflow.config.document.variables import Substituted
-from agentflow.config.keys.base import Complaint, Items, Keys, Named, Verbatim, complain
+from agentflow.config.keys.base import Complaint, Items, Keys, Named, Verbatim, as_written, complain
 from agentflow.config.keys.checks.cross_checks import agent_complaints, tool_name
 from agentflow.config.keys.context import ContextKeys
 from agentflow.config.keys.input_types import misfit
@@ -56,6 +56,8 @@ class Interface(Keys):
         description="Further parameters of the provider, sent as they are; not what other keys say, and none of "
         "litellm's own.",
     )
+
+    _written = field_validator("api_base", "api_key", mode="wrap")(as_written)
 
     def __hash__(self) -> int:  # equal interfaces have equal ones; `extra` cannot be hashed
         return hash((self.model, self.api_base))
@@ -316,6 +318,8 @@ class AgentKeys(Keys):
     hooks: HookKeys = Field(default=HookKeys(), description="Flows called at the points of a turn.")
     context: ContextKeys = Field(default=ContextKeys(), description="Making room before the model's window is full.")
     settings: Settings = Field(default=Settings(), description="How turns run, and their limits.")
+
+    _written = field_validator("worker", "worker_secret", mode="wrap")(as_written)
 
     @classmethod
     def cross_check(cls, data: Mapping[str, Any], shared: Mapping[str, str]) -> Iterable[Complaint]:

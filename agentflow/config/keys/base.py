@@ -11,7 +11,15 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidatorFunctionWrapHandler,
+    model_validator,
+)
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
@@ -36,6 +44,13 @@ Items = Annotated[tuple[Value, ...], Field(strict=False)]
 
 Named = Annotated[Mapping[str, Value], BeforeValidator(without_free_keys), AfterValidator(MappingProxyType)]
 """A mapping whose keys are names the author chooses."""
+
+
+def as_written(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    """The text as it came, so that what the file has in its place is still known where it is shown (Z4)."""
+    checked = check(value)
+    return value if isinstance(value, Substituted) else checked
+
 
 Verbatim = Annotated[Mapping[str, Any], AfterValidator(MappingProxyType)]
 """A mapping that is handed on as it is."""

@@ -11,11 +11,12 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from agentflow.config.document.document import Document, Mark
-from agentflow.config.document.problems import Path, Problem, did_you_mean, invalid, is_secret, mask_line, suggestion
+from agentflow.config.document.problems import Path, Problem, did_you_mean, invalid, mask_line, suggestion
 from agentflow.config.document.scalars import read_scalar
 from agentflow.config.document.variables import Substituted
 from agentflow.config.keys.base import COMPLAINTS, Complaint, Keys, class_at, fields_by_key, homes
 from agentflow.config.keys.spellings import advice, words
+from agentflow.secrets.names import holds_secrets
 from agentflow.text import preview
 
 AnyKeys = TypeVar("AnyKeys", bound=Keys)
@@ -123,7 +124,7 @@ def _advice(document: Document, root: type[Keys], path: Path, given: Any = None)
     """What to write in place of what is at `path`, for an author who comes from elsewhere."""
     place = document.place(path)
     value = document.at(path, given)
-    secret = any(map(is_secret, path)) or isinstance(value, dict | list)
+    secret = holds_secrets(path) or isinstance(value, dict | list)
     written = None if secret or path not in document.places else place.written
     shown = written if written and written == mask_line(written) and len(written) <= _SHOWN else None
     return advice(root.spellings, path, value, shown if shown is None or _PLAIN.match(shown) else None)
@@ -141,7 +142,7 @@ def _expected(root: type[Keys], details: ErrorDetails) -> str:
 def _as_read(document: Document, details: ErrorDetails) -> str:
     path = details["loc"]
     given = document.at(path, details["input"])
-    if any(map(is_secret, path)):
+    if holds_secrets(path):
         return "what is given (not shown)"
     if isinstance(given, Substituted):
         return f"the value of {document.place(path).written}"
@@ -170,7 +171,7 @@ def _hint(document: Document, root: type[Keys], details: ErrorDetails) -> str:
     given, place = document.at(path, details["input"]), document.place(path)
     if said := _advice(document, root, path, given):
         return f"; {said}"
-    if isinstance(given, Substituted) or any(map(is_secret, path)):
+    if isinstance(given, Substituted) or holds_secrets(path):
         return ""
     if kind == "literal_error" and isinstance(given, str):
         return did_you_mean(given, details["ctx"]["expected"].replace(" or ", ", ").replace("'", "").split(", "))

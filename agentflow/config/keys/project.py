@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from agentflow.config.keys.agent import Interface
-from agentflow.config.keys.base import Complaint, Keys, Named
+from agentflow.config.keys.base import Complaint, Keys, Named, as_written
 from agentflow.config.keys.checks.cross_checks import interface_complaints
 from agentflow.config.keys.spellings import PROJECT, Spelling
 
@@ -26,6 +26,8 @@ class ProjectKeys(Keys):
         default="production", description="What the sessions are for; it decides about snapshots."
     )
     retention_days: int = Field(default=0, ge=0, description="Days after which cleanup removes a session; 0: never.")
+
+    _written = field_validator("db", mode="wrap")(as_written)
 
     @classmethod
     def cross_check(cls, data: Mapping[str, Any], shared: Mapping[str, str]) -> Iterable[Complaint]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agentflow.errors import ModelError, ModelErrorKind
-from agentflow.models.errors import Facts, classify, codes_in, model_error, provider_words, redact, sentence
+from agentflow.models.errors import Facts, classify, codes_in, model_error, provider_words, redact_foreign, sentence
 from agentflow.models.protocol import FinishReason
 from agentflow.models.wire.answer_body import AnswerBody
 from agentflow.models.wire.failures import facts_of
@@ -24,7 +23,6 @@ class Heard:
     model: str
     reader: ChunkReader
     body: AnswerBody
-    secrets: Sequence[str] = ()
 
 
 def finish_of(heard: Heard) -> FinishReason | ModelError:
@@ -54,7 +52,7 @@ def refused_by(error: Exception, heard: Heard, *, streaming: bool) -> ModelError
     facts = facts_of(error, streaming=streaming)
     if body.finish_word is not None and finish_kind(body.finish_word, "") == FAILED and classify(facts, "cut") == "cut":
         return _error(heard, "cut", f"finish reason {body.finish_word}: {provider_words(facts.text)}")
-    return model_error(heard.model, facts, secrets=heard.secrets)
+    return model_error(heard.model, facts)
 
 
 def _no_reply(heard: Heard) -> ModelError:
@@ -71,10 +69,10 @@ def _no_reply(heard: Heard) -> ModelError:
 
 def _error(heard: Heard, kind: ModelErrorKind, said: str) -> ModelError:
     """The error with what was received beside it, for the call's row."""
-    words = preview(sanitise(redact(said, heard.secrets)), _SHOWN)
+    words = preview(sanitise(redact_foreign(said)), _SHOWN)
     error = ModelError(kind, sentence(heard.model, kind, words), status=heard.body.status or None)
     if heard.body.finish_word is not None:
         error.detail["finish_reason"] = heard.body.finish_word
     if not heard.reader.said and (begins := heard.body.begins()):
-        error.detail["body"] = preview(sanitise(redact(begins, heard.secrets)), _SHOWN)
+        error.detail["body"] = preview(sanitise(redact_foreign(begins)), _SHOWN)
     return error

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import sqlite3
 import threading
 import time
@@ -23,6 +22,8 @@ from typing import Any, ClassVar
 from urllib.parse import parse_qsl, unquote
 
 from agentflow.errors import InvalidInput, StoreError
+from agentflow.secrets.known import learn_url
+from agentflow.secrets.redacting import redact
 from agentflow.store.sql.sqlite_file import connect_reading, is_new, make_private, refuse_foreign, state
 
 _log = logging.getLogger("agentflow.store")
@@ -290,22 +291,15 @@ def unfit(error: Exception) -> Exception:
     return refused
 
 
-_PASSWORD = re.compile(r"(?<=://)([^/@:]*):.*@")
-
-
-def shown_url(url: str) -> str:
-    """The URL as a sentence may name it: without its password (A3)."""
-    return _PASSWORD.sub(r"\1:***@", url)
-
-
 def open_database(url: str, *, read_only: bool = False) -> Database:
     """The database of this URL; nothing is connected yet. `StoreError` for a URL that names none of ours."""
+    learn_url(url)
     scheme, separator, rest = url.partition("://")
     if separator and scheme in ("postgresql", "postgresql+psycopg"):
         return PostgresDatabase(url, read_only=read_only)
     if not separator or scheme != "sqlite":
         raise StoreError(
-            f"The database URL {shown_url(url)!r} is not understood. Use sqlite:///path/to/file.db, "
+            f"The database URL {redact(url)!r} is not understood. Use sqlite:///path/to/file.db, "
             "sqlite:// (in memory) or postgresql+psycopg://user@host/name."
         )
     path, _, query = rest.partition("?")
@@ -313,7 +307,7 @@ def open_database(url: str, *, read_only: bool = False) -> Database:
     synchronous = options.pop("synchronous", "full").lower()
     if options or synchronous not in ("full", "normal"):
         raise StoreError(
-            f"The database URL {shown_url(url)!r} has an unknown option; there is synchronous=full or normal."
+            f"The database URL {redact(url)!r} has an unknown option; there is synchronous=full or normal."
         )
     name = unquote(path.removeprefix("/"))
     path = "" if name in ("", ":memory:") else os.path.abspath(name)

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from agentflow.errors import StoreError
-from agentflow.store.sql.database import Database, RawConnection, open_database, shown_url
+from agentflow.secrets.redacting import redact
+from agentflow.store.sql.database import Database, RawConnection, open_database
 from agentflow.store.sql.sqlite_file import MARK
 
 SCHEMA_VERSION = "0003"
@@ -119,7 +120,7 @@ def _definitions(name: str) -> Iterator[str]:
 def _refuse_newer(database: Database, found: str) -> None:
     if found > SCHEMA_VERSION:
         raise StoreError(
-            f"The database {shown_url(database.url)!r} has the schema version {found}, newer than this agentflow's "
+            f"The database {redact(database.url)!r} has the schema version {found}, newer than this agentflow's "
             f"{SCHEMA_VERSION}. Install a newer agentflow to use it; nothing was changed.",
             detail={"found": found, "known": SCHEMA_VERSION},
         )
@@ -129,7 +130,7 @@ def _refuse_unless_upgradable(database: Database, found: str) -> None:
     _refuse_newer(database, found)
     if database.name != "sqlite":
         raise StoreError(
-            f"The database {shown_url(database.url)!r} has the older schema version {found}; this agentflow needs "
+            f"The database {redact(database.url)!r} has the older schema version {found}; this agentflow needs "
             f"{SCHEMA_VERSION}. Run `agentflow db upgrade`.",
             detail={"found": found, "known": SCHEMA_VERSION},
         )
@@ -141,13 +142,13 @@ def _refuse_unless_readable(database: Database, found: str | None) -> None:
         return
     if found is None:
         raise StoreError(
-            f"The database {shown_url(database.url)!r} has no tables of agentflow's yet. "
+            f"The database {redact(database.url)!r} has no tables of agentflow's yet. "
             "Run a turn on it, or `agentflow db upgrade`."
         )
     _refuse_newer(database, found)
     if found != SCHEMA_VERSION:
         raise StoreError(
-            f"The database {shown_url(database.url)!r} has the older schema version {found}, and reading changes "
+            f"The database {redact(database.url)!r} has the older schema version {found}, and reading changes "
             "nothing. Run `agentflow db upgrade`; the next turn on a SQLite file does that too.",
             detail={"found": found, "known": SCHEMA_VERSION},
         )

@@ -73,8 +73,8 @@ def test_values_are_counted_while_they_are_composed() -> None:
     [
         ("api_key: abc", "api_key: ***"),
         ("x-token : abc", "x-token : ***"),
-        ("url: https://me:pa%40ss@host/x", "url: https://me:***@host/x"),
-        ("url: postgresql://me:p@ss@w0rd@host/x", "url: postgresql://me:***@host/x"),
+        ("url: https://me:pa%40ss@host/x", "url: https://***@host/x"),
+        ("url: postgresql://me:p@ss@w0rd@host/x", "url: postgresql://***@host/x"),
         ("url: https://host/a@b", "url: https://host/a@b"),
     ],
 )

@@ -1,0 +1,71 @@
+"""Free text without secrets: those this process knows, and whatever is written as one (Z4).
+
+Every pattern looks at a text once: nothing in front of a word is repeated, and names before one are bounded (Z3).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from agentflow.secrets.known import without_known
+from agentflow.secrets.names import MASK, is_secret
+
+_NAMES = (
+    r"(?:passw(?:or)?d|pwd|passphrase|secret|token|(?:api|access|private|account|subscription)[_-]?key|authorization"
+    r"|credential|signature)s?"
+)
+_WRITTEN = (
+    # password=..., also of a driver's connection string
+    re.compile(
+        rf"(?P<label>{_NAMES}[\"']?\s{{0,3}}=\s{{0,3}})(?!\d{{1,7}}\b)(?:\"[^\"\n]{{1,999}}\"|'[^'\n]{{1,999}}'|[^\s,;&)\"'<>]+)",
+        re.I,
+    ),
+    # "api_key": "..." of JSON and of Python
+    re.compile(rf"(?P<label>{_NAMES}[\"']\s{{0,3}}:\s{{0,3}}[\"'])[^\"'\n]+", re.I),
+    # a header as it is sent
+    re.compile(
+        r"(?P<label>\b(?:authorization|cookie|(?:x-)?api-key)\s{0,3}:\s{0,3})(?:(?:bearer|basic)\s{1,3})?[^\s\"',;]+",
+        re.I,
+    ),
+    re.compile(r"(?P<label>\b(?:bearer\s(?=\S{8})|basic\s(?=[A-Za-z+/]{0,40}[\d=])))[\w.~+/=-]+", re.I),
+    # ?key=... of an address
+    re.compile(r"(?P<label>[?&;](?:key|sig|code|auth|[\w.-]{0,40}(?:signature|credential|token))=)[^\s&#\"'<>]+", re.I),
+    re.compile(r"(?P<label>%3A%2F%2F)[^\s%]{0,200}%3A[^\s%]{0,200}(?=%40)", re.I),
+)
+_WORDS = re.compile(r"\S+")
+
+
+def redact(text: str) -> str:
+    """The text with `***`, or the variable that it came from, in the place of every secret."""
+    text = mask_urls(without_known(text))
+    for pattern in _WRITTEN:
+        text = pattern.sub(lambda found: found["label"] + MASK, text)
+    return text
+
+
+def redact_json(value: Any) -> Any:
+    """The same for every text of a JSON value, whole where its key is named like a secret."""
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        return {key: _member(key, item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [redact_json(item) for item in value]
+    return value
+
+
+def mask_urls(text: str) -> str:
+    """A text whose addresses do not say who asks, as they are written or broken: one look at each word (Z3)."""
+    return _WORDS.sub(_without_user, text) if "://" in text else text
+
+
+def _member(key: Any, item: Any) -> Any:
+    return MASK if isinstance(item, str) and is_secret(key) else redact_json(item)
+
+
+def _without_user(word: re.Match[str]) -> str:
+    scheme, separator, rest = word[0].partition("://")
+    user, at, place = rest.rpartition("@")
+    is_user = at and (":" in user or not set(user) & set("/?#"))
+    return f"{scheme}{separator}{MASK}@{place}" if is_user else word[0]
