@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from agentflow.agents.parts import used_interfaces
 from agentflow.config.agent_config import AgentConfig, Interface
-from agentflow.config.document.problems import MASK, is_secret
 from agentflow.config.document.problems import Path as KeyPath
 from agentflow.config.keys.references import SCRIPTED
 from agentflow.config.project import find_home, open_project
@@ -22,9 +19,6 @@ from agentflow.models.open import open_model
 from agentflow.models.protocol import Loading, Model, ModelRequest
 
 _QUESTION = "Say ok."
-_LIKE_A_SECRET = 8
-"""Characters; a variable that is shorter may be a word that any message has."""
-
 _ANSWERED = ("output_limit", "content_filter")
 """Failures of a model that has read the request and answered it."""
 
@@ -67,7 +61,7 @@ async def _connection(config: AgentConfig, name: str, interface: Interface, key:
             await model.close()
     except AgentflowError as error:
         if not (isinstance(error, ModelError) and error.kind in _ANSWERED):
-            return Connection(name, interface.model, where, code=error.code, message=_masked(error.message, interface))
+            return Connection(name, interface.model, where, code=error.code, message=error.message)
     return Connection(name, interface.model, where)
 
 
@@ -80,22 +74,3 @@ async def _first_word(model: Model, seconds: float, key: str) -> None:
             await anext(deltas, None)
     except TimeoutError:
         raise too_slow(seconds, key) from None
-
-
-def _masked(message: str, interface: Interface) -> str:
-    """The message without the values of secret keys and variables, whoever repeats them (A3)."""
-    for secret in _secrets({"api_key": interface.api_key, "extra": interface.extra}):
-        message = message.replace(secret, MASK)
-    for secret in _secrets(os.environ):
-        message = message.replace(secret, MASK) if len(secret) >= _LIKE_A_SECRET else message
-    return message
-
-
-def _secrets(keys: Mapping[str, Any]) -> Iterator[str]:
-    given = [keys]
-    while given:
-        for key, value in given.pop().items():
-            if isinstance(value, Mapping):
-                given.append(value)
-            elif isinstance(value, str) and value and is_secret(key):
-                yield value

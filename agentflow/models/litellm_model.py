@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import copy
+import os
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
@@ -17,7 +18,7 @@ from agentflow.models.wire.answer_body import ANSWER, AnswerBody
 from agentflow.models.wire.call_ids import accepted_ids, ids_of, rewrite_ids
 from agentflow.models.wire.ending import Heard, finish_of, refused_by
 from agentflow.models.wire.litellm_wire import ChunkReader, system_apart, usage_of, wire_messages
-from agentflow.secrets.known import learn
+from agentflow.secrets.known import learn, learn_environment
 
 _NEVER_SECS = 30 * 86_400.0
 """litellm ends a wait for bytes after ten minutes unless it is told a time."""
@@ -48,6 +49,7 @@ class LitellmModel:
         extra: Mapping[str, Any] | None = None,
     ) -> None:
         self.name = model
+        learn_environment(os.environ)  # the library reads keys there by itself
         if api_key:
             learn(api_key)  # where the model was made by a program; from a file it is known already
         given = {

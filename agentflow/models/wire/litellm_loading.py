@@ -15,7 +15,6 @@ from typing import Any
 
 from agentflow.models.own_process import is_own_process
 from agentflow.models.wire.answer_body import listen
-from agentflow.secrets.known import learn_environment
 
 _ENVIRONMENT = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # the price table inside the package, not the one on the network
@@ -56,7 +55,6 @@ def load() -> Any:
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     quiet()
-    learn_environment(os.environ)  # it reads its keys there by itself
     litellm = _imported()
     for setting, switch in _SETTINGS.items():
         setattr(litellm, setting, switch)
