@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
-import shutil
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
@@ -15,21 +13,18 @@ from typing import Any, TypeVar
 import agentflow
 from agentflow import Event, ModelRequest, Receipt, Runtime, TurnResult
 from agentflow.testing import network
+from agentflow.testing.agents import AgentsUnderTest, Named
 from agentflow.testing.frozen import FrozenClock
-from agentflow.testing.scripts import Replies, Scripts
+from agentflow.testing.scripts import Replies
 from agentflow.testing.stalls import StallMeter
 
 T = TypeVar("T")
 
 SESSION = "s-1"
 
+_ALL = 1_000_000
 STALL_LIMIT = 0.5
 """Seconds. Ten times what one session's input may take (Z3): a slow machine must not fail a test."""
-
-Named = Callable[..., Any] | str | Mapping[str, Any]
-"""A flow as a test gives it: a function, a name, or an entry of agent.yaml whose `flow` is one of them."""
-
-_LOADED = ("agents", "workflows", "agentflow.yaml")
 
 
 class ProcessKilled(Exception):
@@ -48,8 +43,9 @@ class Kit:
 
     def __init__(self, project: Path, db: str, clock: FrozenClock) -> None:
         self.project = project
-        self.requests: list[ModelRequest] = []
         self.commits = 0
+        self._agents = AgentsUnderTest(project)
+        self.requests = self._agents.requests
         self.stalls = StallMeter(STALL_LIMIT)
         self._db = db
         self._clock = clock
@@ -57,8 +53,6 @@ class Kit:
         self._runner = asyncio.Runner()
         self._runtime: Runtime | None = None
         self._others: list[Runtime] = []
-        self._models: dict[Path, Any] = {}
-        self._flows: dict[str, Callable[..., Any]] = {}
         self._agent = ""
         self._sessions: set[str] = set()
         self._dies_at = 0
@@ -76,6 +70,7 @@ class Kit:
         prompt: str = "You are under test.",
         settings: Mapping[str, Any] | None = None,
         model: Any = None,
+        worker: Callable[[dict[str, Any]], Any] | str | None = None,
         **keys: Any,
     ) -> Path:
         """Write an agent.yaml, over an earlier one of this name; new sessions are this agent's from now on.
@@ -84,31 +79,14 @@ class Kit:
         their point, are Python functions, names of flows, or entries of agent.yaml whose `flow` may be a function.
         `replies` are those of a scripted model, dicts or functions of the request, or one function for all of them;
         `model` is a model of your own instead, or an interface of agent.yaml that is called as it says, on loopback.
+        `worker` is a function of the request that gives the answer, sync or async, or what agent.yaml may say.
         `keys` are any other keys of agent.yaml. Returns the file.
         """
-        folder = self.project / "agents" / name
-        folder.mkdir(parents=True, exist_ok=True)
-        self._agent = name
-        interface: dict[str, Any] = {"model": f"scripted/{name}"}
-        if isinstance(model, Mapping):
-            interface = {"interfaces": {"main": dict(model)}}
-            self._answers_itself(folder)
-        else:
-            self._models[folder] = model or self._models.get(folder) or Scripts(f"scripted/{name}", self.requests)
-        if model is None:
-            self.script(replies, agent=name)
-        written = {
-            "name": name,
-            **interface,
-            "prompt": prompt,
-            "tools": [self._tool(tool) for tool in tools],
-            "settings": dict(settings or {}),
-            **keys,
-        }
-        if hooks:
-            written["hooks"] = {point: [self._tool(hook) for hook in each] for point, each in hooks.items()}
-        path = folder / "agent.yaml"
-        path.write_text(json.dumps(written, ensure_ascii=False, indent=2), encoding="utf-8")
+        path = self._agents.write(
+            name, model=model, replies=replies, worker=worker, prompt=prompt, tools=tools, hooks=hooks,
+            settings=dict(settings or {}), **keys,
+        )  # fmt: skip
+        self._put_under_test(name)
         return path
 
     def load(self, project: str | Path, agent: str) -> Path:
@@ -117,47 +95,23 @@ class Kit:
         The project's agents, workflows and agentflow.yaml are copied. `script` gives the agent replies in place of
         the model its file names. Returns the copy of its file.
         """
-        for name in _LOADED:
-            source, copy = Path(project) / name, self.project / name
-            if source.is_dir():
-                shutil.copytree(source, copy, dirs_exist_ok=True)
-            elif source.is_file():
-                shutil.copyfile(source, copy)
-        self._agent = agent
-        self.restart()
-        return self.project / "agents" / agent / "agent.yaml"
+        self._agents.copy(Path(project))
+        self._put_under_test(agent)
+        return self._agents.folder(agent) / "agent.yaml"
 
     def script(self, replies: Replies, *, agent: str | None = None) -> None:
         """From now on the agent's model answers with these; what an earlier script still had counts as left over."""
-        name = agent or self._agent
-        folder = self.project / "agents" / name
-        if folder not in self._models:
-            self._models[folder] = Scripts(f"scripted/{name}", self.requests)
-            self.restart()
-        self._models[folder].add(replies)
-
-    def _answers_itself(self, folder: Path) -> None:
-        """The agent in this folder has no script any more: its own model is asked."""
-        if self._models.pop(folder, None) is not None:
-            self.restart()
+        self._agents.script(replies, agent or self._agent)
+        self._put_under_test(self._agent)
 
     def requests_of(self, agent: str) -> list[ModelRequest]:
         """What the model of this agent was asked, in order; `requests` has those of all."""
-        model = self._models[self.project / "agents" / agent]
-        return list(model.asked) if isinstance(model, Scripts) else []
+        return self._agents.requests_of(agent)
 
-    def _tool(self, tool: Named) -> Any:
-        if isinstance(tool, Mapping):
-            return {**tool, "flow": self._tool(tool["flow"])} if "flow" in tool else dict(tool)
-        return self._flow(tool) if callable(tool) else tool
-
-    def _flow(self, function: Callable[..., Any]) -> str:
-        mark = getattr(function, "__agentflow_flow__", None)
-        name = str((mark and mark.name) or function.__name__)
-        if self._flows.get(name) is not function:
-            self._flows[name] = function
+    def _put_under_test(self, agent: str) -> None:
+        self._agent = agent
+        if self._agents.is_changed:
             self.restart()
-        return name
 
     # -- talking ---------------------------------------------------------------------------------------------------
 
@@ -215,6 +169,20 @@ class Kit:
         """As `Runtime.stop`: `{session_id, turn_id, outcome}`."""
         return self.run(self.runtime.stop(session, turn_id))
 
+    def settle(
+        self, result: Any = None, session: str = SESSION, *, call_id: str | None = None, error: str | None = None
+    ) -> dict[str, Any]:
+        """Give an open call, the first without `call_id`, its result or error: as `Runtime.settle`.
+
+        A turn that goes on with it waits for the next call of the kit, as `until_idle`.
+        """
+        call_id = call_id or self.status(session)["open_calls"][0]["id"]
+        return self.run(self.runtime.settle(session, call_id, result=result, error=error))
+
+    def checkout(self, message_id: str, session: str = SESSION) -> dict[str, Any]:
+        """Move the head to a message without a turn: as `Runtime.checkout`."""
+        return self.run(self.runtime.checkout(session, message_id))
+
     def view(self, messages: Sequence[Mapping[str, Any]], session: str = SESSION) -> TurnResult:
         """Send the client's view of the conversation and let the turn run (C9-C13)."""
         return self.deliver({"type": "client.messages", "messages": list(messages)}, session)
@@ -247,8 +215,25 @@ class Kit:
 
         return self.run(first())
 
+    def until_idle(self) -> None:
+        """Let things run until no turn runs and none waits but behind a question."""
+
+        async def idle() -> None:
+            while any([await self._goes_on(row["session_id"]) for row in await self.runtime.sessions(limit=_ALL)]):
+                pass
+
+        self.run(idle())
+
+    async def _goes_on(self, session: str) -> bool:
+        """Whether something ran or began in this session; it has ended then."""
+        status = await self.runtime.status(session)
+        if status["status"] == "running":
+            await self.runtime.result(session, status["turn_id"])
+            return True
+        return status["queued"] > 0 and not status["pending"] and bool(await self.runtime.run_queue(session))
+
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine on the kit's loop, as for races: `kit.run(both())`.
+        """Run a coroutine on the kit's loop, as for races: `kit.run(both())`; an async test is run by this.
 
         Raises `NetworkRefused` when anything wanted to reach another machine meanwhile, and swallowed that it could
         not: a turn that went wrong only for that shows nothing.
@@ -258,7 +243,7 @@ class Kit:
             raise ProcessKilled("The process was killed; call reopen() to go on in a new one.")
         network.refused.clear()
         try:
-            answer = self._runner.run(work)
+            answer = self._perform(work)
         except Exception:
             if not self._is_killed:
                 raise
@@ -268,6 +253,15 @@ class Kit:
         if network.refused:
             raise network.refused[0]
         return answer
+
+    def _perform(self, work: Coroutine[Any, Any, T]) -> T:
+        if is_inside_loop():
+            work.close()
+            raise agentflow.InvalidInput(
+                "This call of the kit lets the event loop run, and an async test runs in it already: await the "
+                "runtime's own methods there, as in `await agentflow.runtime.run(...)`."
+            )
+        return self._runner.run(work)
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -309,6 +303,7 @@ class Kit:
     def runtime(self) -> Runtime:
         """The process under test, opened when first needed."""
         if self._runtime is None:
+            self._agents.is_changed = False
             self._runtime = self._open(self._committed)
         return self._runtime
 
@@ -338,7 +333,7 @@ class Kit:
         """End the process in order; the next call starts a new one."""
         runtime, self._runtime = self._runtime, None
         if runtime is not None:
-            self._runner.run(runtime.close())
+            self._perform(runtime.close())
         self._dies_at = max(self._dies_at - self.commits, 0)
         self.commits = 0
 
@@ -346,17 +341,15 @@ class Kit:
         """End everything."""
         try:
             for runtime in self._others:
-                self._runner.run(runtime.close())
+                self._perform(runtime.close())
             self.restart()
         finally:
             self._runner.close()
+            self._agents.close()
 
     def leftovers(self) -> list[str]:
         """A sentence for each agent whose scripts have replies nobody asked for; after a kill they do not count."""
-        if self._was_killed:
-            return []
-        unused = {folder.name: model.unused() for folder, model in self._models.items() if isinstance(model, Scripts)}
-        return [f"agent {name!r}: {count} scripted replies were not used" for name, count in unused.items() if count]
+        return [] if self._was_killed else self._agents.leftovers()
 
     def _open(self, on_commit: Callable[[int], None] | None) -> Runtime:
         return agentflow.Runtime.open(
@@ -364,8 +357,8 @@ class Kit:
             db=self._db,
             on_commit=on_commit,
             new_id=lambda: f"id-{next(self._ids):04d}",
-            flows=list(self._flows.values()),
-            open_model=lambda interface, folder: self._models.get(folder),
+            flows=list(self._agents.flows.values()),
+            open_model=self._agents.open_model,
         )
 
     def _committed(self, number: int) -> None:
@@ -377,7 +370,15 @@ class Kit:
     def _drop(self) -> None:
         runtime, self._runtime = self._runtime, None
         if runtime is not None:
-            self._runner.run(_abandon(runtime))
+            self._perform(_abandon(runtime))
+
+
+def is_inside_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 async def _abandon(runtime: Runtime) -> None:

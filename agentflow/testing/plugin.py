@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -64,3 +65,14 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     if kit is not None and (wrong := [*kit.leftovers(), *map(str, kit.stalls.stalls)]):
         pytest.fail("; ".join(wrong), pytrace=False)
     return outcome
+
+
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> object:
+    """An async test that has a kit runs on the kit's loop, unless another plugin runs it on a loop of its own."""
+    kit = pyfuncitem.stash.get(_KIT, None)
+    if kit is None or not inspect.iscoroutinefunction(pyfuncitem.obj) or "anyio_backend" in pyfuncitem.fixturenames:
+        return None
+    kit.run(
+        pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in inspect.signature(pyfuncitem.obj).parameters})
+    )
+    return True

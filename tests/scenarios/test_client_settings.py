@@ -11,7 +11,7 @@ from agentflow.testing import Kit
 from tests.scenarios.support import call, rows, said
 from tests.scenarios.test_client_results import append, settle, tool
 from tests.scenarios.test_client_tools import DONE, PICK, SHOW, double, reply, waiting
-from tests.scenarios.test_worker import Recorder, decides
+from tests.scenarios.test_worker import Recorder
 
 BOTH = (call("show", n=1), call("double", n=2), call("pick"))
 
@@ -27,7 +27,7 @@ def answered(kit: Kit) -> Any:
 def test_a_worker_is_told_when_the_last_result_has_come(agentflow: Kit) -> None:
     """C32: and its word counts, as for any result."""
     worker = Recorder()
-    waiting(agentflow, *BOTH, then=[DONE], worker=decides(agentflow, worker))
+    waiting(agentflow, *BOTH, then=[DONE], worker=worker)
     assert answered(agentflow).answer == "Done."
     before = worker.triggers()
     assert before == ["session.start", "client.messages", "llm.finished", "tool.finished", "tool.finished",

@@ -7,7 +7,6 @@ from typing import Any
 from agentflow import FlowContext
 from agentflow.testing import Kit
 from tests.scenarios.support import call, said
-from tests.scenarios.test_worker import decides
 
 ASK = call("ask_user", questions=[{"header": "Which", "question": "Which one?"}])
 DELEGATE = {"tool_calls": [call("delegate", agent="sub", message="a note")]}
@@ -94,7 +93,7 @@ def test_a_worker_that_replaces_the_history_of_a_finished_turn_keeps_its_answer(
             return request["proposed"]
         return {"actions": [{"type": "context.replace", "summary": "short"}, {"type": "done"}]}
 
-    agentflow.agent(worker=decides(agentflow, decide), replies=[{"text": "the answer"}, {"text": "the second"}])
+    agentflow.agent(worker=decide, replies=[{"text": "the answer"}, {"text": "the second"}])
     assert agentflow.send("go").answer == "the answer"
     assert agentflow.events("done")[-1].data["answer"] == "the answer"
     assert agentflow.send("on").answer == "the second"
@@ -110,9 +109,7 @@ def test_a_worker_is_asked_again_when_a_handed_over_turn_goes_on(agentflow: Kit)
         return {"agent": {"prompt": "As told."}} if told[-1] == "session.start" else request["proposed"]
 
     agentflow.agent("sub", replies=[{"tool_calls": [ASK]}, {"error": {"kind": "auth"}}])
-    agentflow.agent(
-        "main", sub_agents=["sub"], worker=decides(agentflow, decide), replies=[DELEGATE, {"text": "by myself"}]
-    )
+    agentflow.agent("main", sub_agents=["sub"], worker=decide, replies=[DELEGATE, {"text": "by myself"}])
     agentflow.send("help me")
     agentflow.restart()
     told.clear()
@@ -133,7 +130,7 @@ def test_a_worker_may_leave_the_path_when_a_handed_over_turn_comes_back(agentflo
         return {"actions": [{"type": "context.replace", "messages": news}, {"type": "llm.call"}]}
 
     agentflow.agent("sub", replies=[{"tool_calls": [ASK]}, {"text": "mine"}])
-    agentflow.agent("main", sub_agents=["sub"], worker=decides(agentflow, decide), replies=[DELEGATE, {"text": "anew"}])
+    agentflow.agent("main", sub_agents=["sub"], worker=decide, replies=[DELEGATE, {"text": "anew"}])
     agentflow.send("help me")
     assert agentflow.answer("this one").answer == "anew"
     assert said(agentflow.requests_of("main")[1])[1:] == [("user", "start over")]

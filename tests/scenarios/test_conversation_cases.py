@@ -13,7 +13,7 @@ import pytest
 from agentflow import TurnAlreadyActive
 from agentflow.testing import Kit
 from tests.scenarios.support import Gate
-from tests.scenarios.test_worker import Recorder, decides
+from tests.scenarios.test_worker import Recorder
 from tests.unit.conversation.test_cases import CASES, NEED_THE_ENGINE
 
 HERE = {
@@ -113,7 +113,7 @@ def test_turn_011(agentflow: Kit) -> None:
         running = request["messages"][-1]["content"] == "running"
         return {"actions": [{"type": "fail", "error": "offline"}]} if running else dict(request["proposed"])
 
-    agentflow.agent(replies=[{"text": "next"}], worker=decides(agentflow, Recorder(client_messages=fail)))
+    agentflow.agent(replies=[{"text": "next"}], worker=Recorder(client_messages=fail))
     given(agentflow, "turn-011")
     result = agentflow.send("running", turn_id="t1")
     assert result.error is not None

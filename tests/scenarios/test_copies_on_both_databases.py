@@ -14,7 +14,6 @@ from agentflow.testing import Kit
 from agentflow.testing.postgres import schema
 from tests.scenarios.rooms import FILLER, OPENING, answering, capitals, chatty, of_purpose, over, phases
 from tests.scenarios.support import said
-from tests.scenarios.test_worker import decides
 
 
 @pytest.fixture(params=["file", "postgres"])
@@ -46,7 +45,7 @@ def test_a_hidden_message_copied_twice_is_told_live_as_it_is_logged_and_stays_hi
     def answer(request: ModelRequest) -> dict[str, Any]:
         return {"text": "long" if request.messages[-1]["content"] == "m1" else f"a{len(agentflow.requests)}"}
 
-    agentflow.agent(hooks={"step_end": [once]}, replies=answer, worker=decides(agentflow, keep_all))
+    agentflow.agent(hooks={"step_end": [once]}, replies=answer, worker=keep_all)
     agentflow.send("m1")
     agentflow.send("copy")
     live = []
@@ -74,7 +73,7 @@ def test_a_hidden_message_copied_twice_is_told_live_as_it_is_logged_and_stays_hi
 def test_a_copy_of_a_summary_is_a_summary(agentflow: Kit) -> None:
     """Z6, X20: whoever copies it."""
     agentflow.agent(
-        replies=answering(capitals, chatty), context=over(700), worker=decides(agentflow, keep_all),
+        replies=answering(capitals, chatty), context=over(700), worker=keep_all,
     )  # fmt: skip
     for text in (f"FIRST {FILLER}", f"SECOND {FILLER}", "third"):
         agentflow.send(text)

@@ -24,7 +24,7 @@ from tests.scenarios.rooms import (
 )
 from tests.scenarios.support import call
 from tests.scenarios.test_making_room_fails import TOO_LONG
-from tests.scenarios.test_worker import decides, proposal
+from tests.scenarios.test_worker import proposal
 
 OWN_REPLACE = {"type": "context.replace", "summary": "OURS", "messages": []}
 WAYS: dict[str, dict[str, Any]] = {
@@ -58,7 +58,7 @@ def test_limited_replaced_tree_and_the_next_request_show_one_count(
             return TOO_LONG
         return chatty(request) | {"usage": {"input": 850 if reports or way == "settings" else 0, "output": 1}}
 
-    keys = WAYS[way] | ({} if (decide := DECIDERS[decider]) is None else {"worker": decides(agentflow, decide)})
+    keys = WAYS[way] | ({} if (decide := DECIDERS[decider]) is None else {"worker": decide})
     agentflow.agent(replies=answering(capitals, answer), **keys)
     for text in ("FIRST", "SECOND"):
         agentflow.send(f"{text} {FILLER}")
@@ -79,7 +79,7 @@ def test_a_replace_that_no_limit_asked_for_counts_what_was_read_before_it(agentf
             return request["proposed"]
         return {"actions": [OWN_REPLACE, {"type": "llm.call"}]}
 
-    agentflow.agent(replies=chatty, worker=decides(agentflow, replaces))
+    agentflow.agent(replies=chatty, worker=replaces)
     for text in ("FIRST", "SECOND"):
         agentflow.send(f"{text} {FILLER}")
     reported = agentflow.events("llm.call.completed")[-1].data["usage"]["input"]
@@ -103,11 +103,8 @@ def test_whatever_ends_a_turn_closes_the_phase_that_is_open(agentflow: Kit, way:
         keys["settings"] = keys.get("settings", {}) | {"turn_timeout_secs": 1}
     if end.startswith("worker"):
         actions = [] if end == "worker stops" else [{"type": "no such thing"}]
-        keys["worker"] = decides(
-            agentflow,
-            lambda request: (
-                {"actions": actions} if request["trigger"]["type"] == "context.limit" else request["proposed"]
-            ),
+        keys["worker"] = lambda request: (
+            {"actions": actions} if request["trigger"]["type"] == "context.limit" else request["proposed"]
         )
     large = {"usage": {"input": 900, "output": 1}}
     agentflow.agent(replies=answering(slow, lambda request: chatty(request) | large), **keys)

@@ -6,7 +6,7 @@ from typing import Any
 
 from agentflow.testing import Kit
 from tests.scenarios.support import said
-from tests.scenarios.test_worker import Recorder, decides
+from tests.scenarios.test_worker import Recorder
 
 
 def counting(request: dict[str, Any]) -> dict[str, Any]:
@@ -25,7 +25,7 @@ def view(*messages: dict[str, Any]) -> dict[str, Any]:
 def test_state_is_read_along_the_path_and_found_again_when_switching_back(agentflow: Kit) -> None:
     """C6: nothing of another branch leaks in. seed: the engine reads state along the active path."""
     recorder = Recorder(client_messages=counting)
-    agentflow.agent(replies=lambda request: {"text": "ok"}, worker=decides(agentflow, recorder))
+    agentflow.agent(replies=lambda request: {"text": "ok"}, worker=recorder)
     agentflow.send(user("one", "u1"))
     agentflow.send(user("two", "u2"))
     assert agentflow.session()["state"] == {"inputs": 2}
@@ -47,9 +47,7 @@ def test_an_equal_value_writes_no_version_and_an_empty_one_clears(agentflow: Kit
     def next_state(request: dict[str, Any]) -> dict[str, Any]:
         return {**request["proposed"], "state": answers.pop(0)}
 
-    agentflow.agent(
-        replies=lambda request: {"text": "ok"}, worker=decides(agentflow, Recorder(client_messages=next_state))
-    )
+    agentflow.agent(replies=lambda request: {"text": "ok"}, worker=Recorder(client_messages=next_state))
     seen = []
     for text in "abcd":
         agentflow.send(text)
@@ -62,7 +60,7 @@ def test_a_version_is_anchored_at_the_head_after_the_decisions_messages(agentflo
     def decide(request: dict[str, Any]) -> dict[str, Any]:
         return {**request["proposed"], "state": {"v": 1}}
 
-    agentflow.agent(replies=[{"text": "ok"}], worker=decides(agentflow, Recorder(llm_finished=decide)))
+    agentflow.agent(replies=[{"text": "ok"}], worker=Recorder(llm_finished=decide))
     agentflow.send("hi")
     (event,) = agentflow.events("state.updated")
     assert event.data["head_id"] == agentflow.path()[-1]["id"]
@@ -74,7 +72,7 @@ def test_a_changed_configuration_holds_on_its_branch(agentflow: Kit) -> None:
     def start(request: dict[str, Any]) -> dict[str, Any]:
         return {"agent": {"prompt": "Changed."}}
 
-    agentflow.agent(replies=lambda request: {"text": "ok"}, worker=decides(agentflow, Recorder(session_start=start)))
+    agentflow.agent(replies=lambda request: {"text": "ok"}, worker=Recorder(session_start=start))
     agentflow.send("a")
     agentflow.restart()
     agentflow.send("b")

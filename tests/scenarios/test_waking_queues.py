@@ -94,9 +94,7 @@ def test_a_stop_that_drains_begins_nothing(agentflow: Kit) -> None:
 
 
 def one_shot(kit: Kit) -> Runtime:
-    return Runtime.open(
-        kit.project, db=kit._db, open_model=lambda interface, folder: kit._models.get(folder), serve_queues=False
-    )
+    return Runtime.open(kit.project, db=kit._db, open_model=kit._agents.open_model, serve_queues=False)
 
 
 @pytest.mark.parametrize("command", ["stop", "checkout"])

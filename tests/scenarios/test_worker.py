@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,7 @@ from agentflow.store.sql.tables import Base
 from agentflow.testing import Kit
 from tests.scenarios.support import call, results, rows, said
 
-Decide = Callable[[dict[str, Any]], Any]
-
 NOT_COMPARED = {"duration_ms", "first_token_ms", "config_hash"}
-_DECIDES: dict[str, Decide] = {}
 
 
 def double(n: int) -> int:
@@ -35,17 +31,6 @@ def refund(amount: int) -> str:
         amount: How much.
     """
     raise AssertionError(f"never run here: {amount}")
-
-
-def decides(kit: Kit, decide: Decide) -> str:
-    """The key `worker:` for a function of the test; its file finds the function by the project's name."""
-    project = kit.project
-    _DECIDES[str(project)] = decide
-    (project / "deciding.py").write_text(
-        f"from tests.scenarios.test_worker import _DECIDES\n\ndef decide(request):\n"
-        f"    return _DECIDES[{str(project)!r}](request)\n"
-    )
-    return str(project / "deciding.py") + ":decide"
 
 
 def proposal(request: dict[str, Any]) -> Any:
@@ -107,7 +92,7 @@ def test_a_worker_that_only_returns_what_is_proposed_changes_nothing(agentflow: 
     recorder = Recorder()
     try:
         two_turns(without)
-        two_turns(agentflow, worker=decides(agentflow, recorder))
+        two_turns(agentflow, worker=recorder)
         assert [request.messages for request in agentflow.requests] == [
             request.messages for request in without.requests
         ]
@@ -125,7 +110,7 @@ def test_a_worker_that_only_returns_what_is_proposed_changes_nothing(agentflow: 
 def test_a_request_says_what_the_worker_must_know(agentflow: Kit) -> None:
     """C31, C12: ids are given, the path includes the delivered input."""
     recorder = Recorder()
-    agentflow.agent(replies=[{"text": "Hello."}], worker=decides(agentflow, recorder))
+    agentflow.agent(replies=[{"text": "Hello."}], worker=recorder)
     agentflow.send({"id": "u1", "role": "user", "content": "hi"}, client={"state": {"screen": 1}})
     asked = recorder.of("client.messages")
     assert asked["trigger"] == {
@@ -150,7 +135,7 @@ def test_a_request_says_what_the_worker_must_know(agentflow: Kit) -> None:
 def test_the_trigger_of_a_view_has_its_index_of_the_first_new_message(agentflow: Kit) -> None:
     """seed: The worker sees messages: [u1, e1] with new_from: 1."""
     recorder = Recorder()
-    agentflow.agent(replies=lambda request: {"text": "ok"}, worker=decides(agentflow, recorder))
+    agentflow.agent(replies=lambda request: {"text": "ok"}, worker=recorder)
     agentflow.send({"id": "u1", "role": "user", "content": "weather in NYC?"})
     agentflow.send("and tomorrow?")
     view = [{"id": "u1", "role": "user", "content": "x"}, {"role": "user", "content": "weather in LA instead"}]
@@ -163,7 +148,7 @@ def test_the_trigger_of_a_view_has_its_index_of_the_first_new_message(agentflow:
 
 def test_an_empty_answer_writes_nothing_and_the_turn_ends(agentflow: Kit) -> None:
     """C31, C33: a turn left with no open call and no action ends `done`."""
-    agentflow.agent(replies=[], worker=decides(agentflow, Recorder(client_messages={})))
+    agentflow.agent(replies=[], worker=Recorder(client_messages={}))
     result = agentflow.send("hi")
     assert (result.state, result.answer) == ("done", None)
     assert [each["content"] for each in agentflow.path()] == ["hi"]
@@ -175,7 +160,7 @@ def test_a_worker_may_answer_by_itself(agentflow: Kit) -> None:
         said = {"role": "assistant", "content": "From the worker."}
         return {"messages": [*request["messages"], said], "actions": [{"type": "done"}]}
 
-    agentflow.agent(replies=[], worker=decides(agentflow, Recorder(client_messages=answer)))
+    agentflow.agent(replies=[], worker=Recorder(client_messages=answer))
     assert agentflow.send("hi").answer == "From the worker."
     assert [each["content"] for each in agentflow.path()] == ["hi", "From the worker."]
 
@@ -186,7 +171,7 @@ def test_a_view_of_the_worker_may_branch(agentflow: Kit) -> None:
     def reworded(request: dict[str, Any]) -> dict[str, Any]:
         return {"messages": [{"role": "user", "content": "HI"}], "actions": [{"type": "llm.call"}]}
 
-    agentflow.agent(replies=[{"text": "ok"}], worker=decides(agentflow, Recorder(client_messages=reworded)))
+    agentflow.agent(replies=[{"text": "ok"}], worker=Recorder(client_messages=reworded))
     assert agentflow.send("hi").answer == "ok"
     assert [each["content"] for each in agentflow.path()] == ["HI", "ok"]
     assert sorted(str(node["message"]["content"]) for node in agentflow.tree()["nodes"]) == ["HI", "hi", "ok"]
@@ -200,7 +185,7 @@ def test_messages_of_an_llm_call_are_sent_verbatim(agentflow: Kit) -> None:
     def only(request: dict[str, Any]) -> dict[str, Any]:
         return {"messages": request["messages"], "actions": [action]}
 
-    agentflow.agent(replies=[{"text": "ok"}], worker=decides(agentflow, Recorder(client_messages=only)))
+    agentflow.agent(replies=[{"text": "ok"}], worker=Recorder(client_messages=only))
     agentflow.send("hi")
     assert said(agentflow.requests[0]) == [("user", "just this")]
 
@@ -212,7 +197,7 @@ def test_a_changed_reply_is_recorded_and_the_raw_one_kept(agentflow: Kit) -> Non
         *path, reply = request["proposed"]["messages"]
         return {"messages": [*path, {**reply, "content": "[redacted]"}], "actions": [{"type": "done"}]}
 
-    agentflow.agent(replies=[{"text": "secret"}], worker=decides(agentflow, Recorder(llm_finished=censored)))
+    agentflow.agent(replies=[{"text": "secret"}], worker=Recorder(llm_finished=censored))
     assert agentflow.send("hi").answer == "[redacted]"
     assert agentflow.path()[-1]["content"] == "[redacted]"
     ((raw,),) = rows(agentflow._db, "SELECT raw_reply FROM llm_call")
@@ -229,7 +214,7 @@ def test_calls_that_nobody_acts_on_get_placeholders(agentflow: Kit) -> None:
     recorder = Recorder(llm_finished=only_the_first)
     agentflow.agent(
         tools=[double], replies=[{"tool_calls": [call("double", n=2), call("double", n=3)]}, {"text": "ok"}],
-        worker=decides(agentflow, recorder),
+        worker=recorder,
     )  # fmt: skip
     assert agentflow.send("hi").state == "done"
     assert sorted(results(agentflow.requests[1])) == ["4", "Error: Not run: the worker did not act on this call."]
@@ -245,7 +230,7 @@ def test_a_worker_may_change_the_input_of_a_call_and_answer_another(agentflow: K
     recorder = Recorder(llm_finished=lambda request: next(once)(request))
     agentflow.agent(
         tools=[double], replies=[{"tool_calls": [call("double", n=2), call("double", n=3)]}, {"text": "ok"}],
-        worker=decides(agentflow, recorder),
+        worker=recorder,
     )  # fmt: skip
     agentflow.send("hi")
     assert results(agentflow.requests[1]) == ["100", '{"six":6}']
@@ -256,9 +241,7 @@ def test_a_worker_may_run_a_tool_of_its_own_before_the_model_is_called(agentflow
         own = {"type": "tool.call", "name": "double", "input": {"n": 21}}
         return {"messages": request["messages"], "actions": [own]}
 
-    agentflow.agent(
-        tools=[double], replies=[{"text": "42"}], worker=decides(agentflow, Recorder(client_messages=first))
-    )
+    agentflow.agent(tools=[double], replies=[{"text": "42"}], worker=Recorder(client_messages=first))
     assert agentflow.send("hi").answer == "42"
     assert [each["role"] for each in agentflow.path()] == ["user", "assistant", "tool", "assistant"]
     assert results(agentflow.requests[0]) == ["42"]
@@ -272,7 +255,7 @@ def test_a_worker_may_ask_the_user(agentflow: Kit) -> None:
         return {"messages": request["messages"], "actions": [{"type": "ask_user", "questions": [question]}]}
 
     recorder = Recorder(client_messages=ask)
-    agentflow.agent(replies=[{"text": "ok"}], worker=decides(agentflow, recorder))
+    agentflow.agent(replies=[{"text": "ok"}], worker=recorder)
     assert agentflow.send("hi").state == "paused_ask_user"
     assert agentflow.send("Pro").answer == "ok"
     assert recorder.of("ask_user.answered")["trigger"]["answer"] == "Plan: Pro"
@@ -283,7 +266,7 @@ def test_done_and_fail_end_the_turn(agentflow: Kit) -> None:
     def fail(request: dict[str, Any]) -> dict[str, Any]:
         return {"actions": [{"type": "fail", "error": "offline"}]}
 
-    agentflow.agent(replies=[], worker=decides(agentflow, Recorder(client_messages=fail)))
+    agentflow.agent(replies=[], worker=Recorder(client_messages=fail))
     result = agentflow.send("hi")
     assert result.state == "failed"
     assert result.error is not None
@@ -297,7 +280,7 @@ def test_a_result_may_be_changed_before_it_is_recorded(agentflow: Kit) -> None:
 
     agentflow.agent(
         tools=[double], replies=[{"tool_calls": [call("double", n=2)]}, {"text": "ok"}],
-        worker=decides(agentflow, Recorder(tool_finished=shorter)),
+        worker=Recorder(tool_finished=shorter),
     )  # fmt: skip
     assert agentflow.send("hi").answer == "ok"
     assert results(agentflow.requests[1]) == ["four"]
@@ -312,7 +295,7 @@ def test_a_worker_that_leaves_the_path_voids_the_calls_it_leaves_behind(agentflo
     agentflow.agent(
         tools=[double, {"flow": refund, "handler": "worker"}],
         replies=[{"tool_calls": [call("refund", amount=1), call("double", n=2)]}, {"text": "fresh"}],
-        worker=decides(agentflow, Recorder(tool_finished=leave)),
+        worker=Recorder(tool_finished=leave),
     )  # fmt: skip
     result = agentflow.send("hi")
     assert (result.state, result.answer) == ("done", "fresh")
@@ -331,7 +314,7 @@ def test_a_worker_that_leaves_the_path_voids_the_calls_it_leaves_behind(agentflo
 ])  # fmt: skip
 def test_an_answer_that_cannot_be_used_fails_the_turn_and_loses_nothing(agentflow: Kit, answer: Any) -> None:
     """C34: with a clear error; the session goes on."""
-    agentflow.agent(replies=[], worker=decides(agentflow, Recorder(client_messages=answer)))
+    agentflow.agent(replies=[], worker=Recorder(client_messages=answer))
     result = agentflow.send("hi")
     assert result.state == "failed"
     assert result.error is not None
@@ -345,7 +328,7 @@ def test_a_worker_that_raises_fails_the_turn_with_what_it_raised(agentflow: Kit)
     def broken(request: dict[str, Any]) -> None:
         raise ZeroDivisionError("oh no")
 
-    agentflow.agent(replies=[{"text": "said"}], worker=decides(agentflow, Recorder(llm_finished=broken)))
+    agentflow.agent(replies=[{"text": "said"}], worker=Recorder(llm_finished=broken))
     result = agentflow.send("hi")
     assert (result.state, result.answer) == ("failed", "said")
     assert "ZeroDivisionError: oh no" in result.error["message"]  # type: ignore[index]  # it failed

@@ -10,7 +10,7 @@ from agentflow import ModelRequest
 from agentflow.testing import Kit
 from tests.scenarios.rooms import FILLER, answering, chatty, of_purpose, over
 from tests.scenarios.support import call, results, rows, said
-from tests.scenarios.test_worker import Recorder, decides, double, proposal, refund
+from tests.scenarios.test_worker import Recorder, double, proposal, refund
 
 QUESTION = {"header": "Plan", "question": "Which one?"}
 PATH_ROWS = "SELECT id, branch, depth FROM message ORDER BY branch, depth"
@@ -19,7 +19,7 @@ PATH_ROWS = "SELECT id, branch, depth FROM message ORDER BY branch, depth"
 def answers(kit: Kit, trigger: str, answer: Any, **keys: Any) -> Recorder:
     """An agent whose worker answers one trigger in its own way."""
     recorder = Recorder(**{trigger.replace(".", "_", 1): answer})
-    kit.agent(worker=decides(kit, recorder), **({"replies": chatty} | keys))
+    kit.agent(worker=recorder, **({"replies": chatty} | keys))
     return recorder
 
 
@@ -203,7 +203,7 @@ def test_an_id_that_is_taken_is_replaced_and_told(agentflow: Kit) -> None:
         return {"actions": [{"type": "tool.result", "id": request["trigger"]["id"], "result": "paid"}]}
 
     recorder = Recorder(client_messages={"actions": [own]}, tool_execute=execute)
-    agentflow.agent(tools=tools, replies=chatty, worker=decides(agentflow, recorder))
+    agentflow.agent(tools=tools, replies=chatty, worker=recorder)
     agentflow.send("hi")
     ((told,),) = seen
     assert (told["name"], told["given_id"]) == ("refund", "mine")
@@ -398,7 +398,7 @@ def parent(kit: Kit, tool: str) -> None:
 def test_a_sub_agents_worker_is_asked_in_its_run(agentflow: Kit, tool: str) -> None:
     """C33, T35: and the request says which run it is."""
     recorder = Recorder(client_messages=lambda request: {**request["proposed"], "state": {"seen": True}})
-    agentflow.agent("helper", replies=[{"text": "helped"}], worker=decides(agentflow, recorder))
+    agentflow.agent("helper", replies=[{"text": "helped"}], worker=recorder)
     parent(agentflow, tool)
     assert agentflow.send("go").state == "done"
     assert recorder.triggers() == ["client.messages", "llm.finished", "turn.finished"]
@@ -412,7 +412,7 @@ def test_a_sub_agents_worker_hears_the_answer_of_its_question(agentflow: Kit) ->
     recorder = Recorder()
     asks = call("ask_user", questions=[QUESTION])
     replies = [{"tool_calls": [asks]}, {"text": "Pro it is"}]
-    agentflow.agent("helper", replies=replies, worker=decides(agentflow, recorder))
+    agentflow.agent("helper", replies=replies, worker=recorder)
     parent(agentflow, "delegate")
     assert agentflow.send("go").state == "paused_ask_user"
     agentflow.restart()
@@ -423,7 +423,7 @@ def test_a_sub_agents_worker_hears_the_answer_of_its_question(agentflow: Kit) ->
 
 def test_data_of_a_run_that_the_turn_was_handed_to_is_the_turns(agentflow: Kit) -> None:
     recorder = Recorder(turn_finished={"actions": [{"type": "done", "data": 7}]})
-    agentflow.agent("helper", replies=[{"text": "helped"}], worker=decides(agentflow, recorder))
+    agentflow.agent("helper", replies=[{"text": "helped"}], worker=recorder)
     parent(agentflow, "delegate")
     result = agentflow.send("go")
     assert (result.answer, result.data) == ("helped", 7)

@@ -23,7 +23,7 @@ from agentflow.turn.decide.table import Point
 from agentflow.worker import SIGNATURE, TIMESTAMP, sign
 from tests.guards.source import ROOT
 from tests.scenarios.support import call, results, said
-from tests.scenarios.test_worker import Recorder, decides, refund
+from tests.scenarios.test_worker import Recorder, refund
 
 PAGE = (ROOT / "docs" / "worker-protocol.md").read_text("utf-8")
 ANSWERS = re.findall(r"^```json answer (\S+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
@@ -52,7 +52,7 @@ def test_an_answer_that_the_page_shows_can_be_given(trigger: str, answer: str) -
 
 def test_a_request_has_the_fields_that_the_page_shows(agentflow: Kit) -> None:
     recorder = Recorder()
-    agentflow.agent(replies=[{"text": "ok"}], worker=decides(agentflow, recorder))
+    agentflow.agent(replies=[{"text": "ok"}], worker=recorder)
     agentflow.send({"id": "u1", "role": "user", "content": "hi"})
     (shown,) = map(json.loads, REQUESTS)
     asked = recorder.of("client.messages")
@@ -65,7 +65,7 @@ def test_the_pages_python_works(agentflow: Kit) -> None:
     counting, verifying = PYTHON
     names: dict[str, Any] = {}
     exec(counting + verifying, names)
-    agentflow.agent(replies=[{"text": "one"}, {"text": "two"}], worker=decides(agentflow, names["decide"]))
+    agentflow.agent(replies=[{"text": "one"}, {"text": "two"}], worker=names["decide"])
     agentflow.send("hi")
     agentflow.send("hi")
     assert agentflow.session()["state"] == {"messages": 2}

@@ -9,12 +9,12 @@ import pytest
 from agentflow.testing import Kit
 from tests.scenarios.rooms import FILLER, OPENING, answering, assert_paired, capitals, chatty, of_purpose, over, phases
 from tests.scenarios.support import call, results, rows, said
-from tests.scenarios.test_worker import Recorder, decides, proposal
+from tests.scenarios.test_worker import Recorder, proposal
 
 
 def limited(kit: Kit, recorder: Recorder, **keys: Any) -> Any:
     """Two large turns and a third that needs room; its result."""
-    kit.agent(replies=answering(capitals, chatty), worker=decides(kit, recorder), **({"context": over(700)} | keys))
+    kit.agent(replies=answering(capitals, chatty), worker=recorder, **({"context": over(700)} | keys))
     kit.send(f"FIRST {FILLER}")
     kit.send(f"SECOND {FILLER}")
     return kit.send("third")
@@ -112,9 +112,7 @@ def test_a_worker_may_make_room_its_own_way(agentflow: Kit) -> None:
 def test_a_refused_summary_proposes_the_held_call_alone(agentflow: Kit) -> None:
     """X15; seed: "When the summary call fails, the engine proposes call as it was"."""
     recorder = Recorder()
-    agentflow.agent(
-        replies=answering(lambda request: {"text": " "}, chatty), context=over(900), worker=decides(agentflow, recorder)
-    )
+    agentflow.agent(replies=answering(lambda request: {"text": " "}, chatty), context=over(900), worker=recorder)
     for text in ("FIRST", "SECOND", "third"):
         agentflow.send(f"{text} {FILLER}")
     summary = next(each for each in of_trigger(recorder, "llm.finished") if each["trigger"]["purpose"] == "summary")
@@ -141,7 +139,7 @@ def test_any_decision_may_replace_the_history(agentflow: Kit, agentflow_db: str)
         return {"actions": [{"type": "context.replace", "messages": fresh}]}
 
     recorder = Recorder(turn_finished=at_end)
-    agentflow.agent(replies=chatty, worker=decides(agentflow, recorder))
+    agentflow.agent(replies=chatty, worker=recorder)
     agentflow.send("weather in NYC?")
     path = agentflow.path()
     assert [(message["role"], message["content"]) for message in path] == [("user", "fresh"), ("assistant", "ok")]
@@ -164,7 +162,7 @@ def test_recorded_messages_become_copies_and_an_llm_call_reads_them(agentflow: K
             "actions": [{"type": "context.replace", "summary": "S", "messages": [*kept, go]}, {"type": "llm.call"}],
         }
 
-    agentflow.agent(replies=chatty, worker=decides(agentflow, Recorder(client_messages=answer)))
+    agentflow.agent(replies=chatty, worker=Recorder(client_messages=answer))
     agentflow.send("one")
     first = agentflow.path()
     agentflow.send("two")
@@ -180,7 +178,7 @@ def test_an_empty_replace_empties_the_history(agentflow: Kit) -> None:
     recorder = Recorder(
         turn_finished=lambda request: {"actions": [{"type": "context.replace"}]} if request["messages"] else {}
     )
-    agentflow.agent(replies=chatty, worker=decides(agentflow, recorder))
+    agentflow.agent(replies=chatty, worker=recorder)
     agentflow.send("one")
     assert agentflow.path() == []
     agentflow.send("two")
@@ -191,7 +189,7 @@ def test_a_replace_whose_messages_split_an_exchange_is_refused(agentflow: Kit) -
     """X19: the turn fails with a clear error, nothing of it is recorded."""
     split = [{"role": "tool", "tool_call_id": "c1", "content": "result"}]
     recorder = Recorder(turn_finished=lambda request: {"actions": [{"type": "context.replace", "messages": split}]})
-    agentflow.agent(replies=chatty, worker=decides(agentflow, recorder))
+    agentflow.agent(replies=chatty, worker=recorder)
     result = agentflow.send("one")
     assert result.state == "failed"
     assert result.error is not None
@@ -216,7 +214,7 @@ def test_calls_in_flight_off_the_new_path_are_voided(agentflow: Kit, agentflow_d
     agentflow.agent(
         tools=[fast, {"flow": slow, "handler": "worker"}],
         replies=[{"tool_calls": [call("slow"), call("fast")]}, {"text": "anew"}],
-        worker=decides(agentflow, Recorder(tool_finished=answer)),
+        worker=Recorder(tool_finished=answer),
     )
     assert agentflow.send("go").answer == "anew"
     assert "slow" in [event.data["name"] for event in agentflow.events("call.voided")]
@@ -236,7 +234,7 @@ def test_an_overflow_asks_the_worker_too(agentflow: Kit) -> None:
                 refusals.pop() if request.messages[-1]["content"] == "last" and refusals else chatty(request)
             ),
         ),
-        worker=decides(agentflow, recorder),
+        worker=recorder,
     )
     agentflow.send(f"FIRST {FILLER}")
     assert agentflow.send("last").state == "done"
@@ -248,7 +246,7 @@ def test_an_overflow_asks_the_worker_too(agentflow: Kit) -> None:
 
 def test_a_worker_that_only_listens_hears_of_no_room_when_there_is_enough(agentflow: Kit) -> None:
     recorder = Recorder()
-    agentflow.agent(replies=chatty, worker=decides(agentflow, recorder), context=over(100_000))
+    agentflow.agent(replies=chatty, worker=recorder, context=over(100_000))
     agentflow.send("one")
     assert "context.limit" not in triggers(recorder)
     assert proposal(recorder.requests[0]) == recorder.requests[0]["proposed"]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from agentflow import FlowContext, flow
+from agentflow import FlowContext, InvalidInput, flow
 from agentflow.testing import Kit, ProcessKilled
 from tests.scenarios.support import Gate
 
@@ -111,7 +112,7 @@ def test_tools_may_be_named_functions_entries_and_flows_of_another_name(agentflo
     asked = [{"name": "SaveNote", "arguments": {"text": "x"}}, {"name": "hello", "arguments": {"name": "Bo"}}]
     agentflow.agent(tools=[save, {"flow": greet, "name": "hello"}], replies=[{"tool_calls": asked}, {"text": "ok"}])
     agentflow.send("hi")
-    assert [event.data["result"] for event in agentflow.events("tool.call.completed")] == ["s-1: x", "hello Bo"]
+    assert {event.data["result"] for event in agentflow.events("tool.call.completed")} == {"s-1: x", "hello Bo"}
 
 
 def test_an_agent_written_later_may_bring_new_tools(agentflow: Kit) -> None:
@@ -204,3 +205,111 @@ def test_edit_regenerate_and_switch_walk_the_tree(agentflow: Kit) -> None:
     assert agentflow.switch(last).answer == "a2"
     assert agentflow.edit(second, "u2 instead").answer == "a5"
     assert [message["content"] for message in agentflow.path()] == ["u1", "a1", "u2 instead", "a5"]
+
+
+# -- workers, results from outside, everything at rest ----------------------------------------------------------------
+
+
+async def polite(request: dict[str, Any]) -> Any:
+    """A worker that ends every turn itself."""
+    await asyncio.sleep(0)
+    if request["trigger"]["type"] != "client.messages":
+        return request["proposed"]
+    return {"actions": [{"type": "done", "data": "at your service"}]}
+
+
+def test_a_worker_is_a_function_and_another_one_from_the_next_time_it_is_written(agentflow: Kit) -> None:
+    seen: list[str] = []
+
+    def takes_note(request: dict[str, Any]) -> Any:
+        seen.append(request["trigger"]["type"])
+        return request["proposed"]
+
+    agentflow.agent(replies=[{"text": "ok"}], worker=takes_note)
+    assert agentflow.send("hi").answer == "ok"
+    assert seen == ["session.start", "client.messages", "llm.finished", "turn.finished"]
+    agentflow.agent(worker=polite)
+    assert agentflow.send("hi").data == "at your service"
+    assert len(seen) == 4
+
+
+def test_each_agent_has_its_own_worker(agentflow: Kit) -> None:
+    agentflow.agent("first", worker=polite)
+    agentflow.agent("second", replies=[{"text": "ok"}], worker=lambda request: request["proposed"])
+    assert agentflow.send("hi", agent_id="first").data == "at your service"
+    assert agentflow.send("hi", "s-2", agent_id="second").answer == "ok"
+
+
+WEIGHS: dict[str, Any] = {
+    "handler": "client",
+    "name": "weigh",
+    "description": "Weigh.",
+    "parameters": {"type": "object"},
+}
+WEIGHED = [{"tool_calls": [{"name": "weigh"}]}, {"text": "{{ last_tool }} kg"}]
+
+
+def test_a_call_that_is_left_to_the_client_is_settled_and_its_turn_goes_on(agentflow: Kit) -> None:
+    """C39"""
+    agentflow.agent(tools=[WEIGHS], replies=WEIGHED)
+    assert agentflow.send("How heavy?").state == "paused_ask_user"
+    assert agentflow.settle(3)["outcome"] == "settled"
+    agentflow.until_idle()
+    assert [event.data["answer"] for event in agentflow.events("done")] == [None, "3 kg"]
+
+
+def test_until_idle_lets_running_and_waiting_turns_of_every_session_end(agentflow: Kit) -> None:
+    agentflow.agent(replies=lambda request: {"text": "ok"})
+    agentflow.submit(HELLO)
+    agentflow.submit({**HELLO, "queue": True})
+    agentflow.submit(HELLO, "s-2")
+    agentflow.run(agentflow.runtime.submit("s-3", {**HELLO, "agent_id": "test"}))
+    agentflow.until_idle()
+    for session, turns in (("s-1", 2), ("s-2", 1), ("s-3", 1)):
+        assert agentflow.status(session)["status"] == "idle"
+        assert agentflow.usage(session)["turns"] == turns
+
+
+def test_until_idle_leaves_a_question_and_what_waits_behind_it(agentflow: Kit) -> None:
+    question = {"header": "Plan", "question": "Which plan?"}
+    asked = {"name": "ask_user", "arguments": {"questions": [question]}}
+    agentflow.agent(replies=[{"tool_calls": [asked]}, {"text": "ok", "repeat": True}])
+    agentflow.send("Sign me up.")
+    agentflow.submit({**HELLO, "queue": True})
+    agentflow.until_idle()
+    assert (agentflow.status()["pending"], agentflow.status()["queued"]) == (True, 1)
+    agentflow.answer("Pro")
+    agentflow.until_idle()
+    assert agentflow.status()["queued"] == 0
+
+
+def test_a_checkout_moves_the_head_and_runs_no_turn(agentflow: Kit) -> None:
+    """C2"""
+    agentflow.agent(replies=[{"text": "a1"}, {"text": "a2"}])
+    agentflow.send("u1")
+    agentflow.send("u2")
+    first_answer = agentflow.path()[1]["id"]
+    assert agentflow.checkout(first_answer)["head_id"] == first_answer
+    assert [message["content"] for message in agentflow.path()] == ["u1", "a1"]
+    assert len(agentflow.requests) == 2
+
+
+# -- async tests -------------------------------------------------------------------------------------------------------
+
+
+async def test_an_async_test_runs_on_the_kits_loop(agentflow: Kit) -> None:
+    agentflow.agent(replies=[{"text": "ok"}])
+    result = await agentflow.runtime.run("s-1", "test", "hi")
+    assert (result.answer, result.turn_id) == ("ok", "id-0001")
+    assert [event.type async for event in agentflow.runtime.events("s-1", turn_id="id-0001")][-1] == "done"
+    agentflow.advance(60)
+    assert (await agentflow.runtime.session("s-1"))["created_at"] == "2030-01-01T09:00:00.000000+00:00"
+
+
+async def test_what_lets_the_loop_run_says_in_an_async_test_what_to_write(agentflow: Kit) -> None:
+    agentflow.agent(replies=[{"text": "ok", "repeat": True}])
+    with pytest.raises(InvalidInput, match=r"await agentflow\.runtime\.run"):
+        agentflow.send("hi")
+    with pytest.raises(InvalidInput, match=r"await agentflow\.runtime\.run"):
+        agentflow.restart()
+    assert (await agentflow.runtime.run("s-1", "test", "hi")).answer == "ok"

@@ -69,6 +69,45 @@ def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+ASYNC = """
+import asyncio
+
+import pytest
+
+
+async def test_ours(agentflow):
+    agentflow.agent(replies=[{"text": "ok"}])
+    assert (await agentflow.runtime.run("s-1", "test", "hi")).answer == "ok"
+
+
+class TestMethods:
+    async def test_of_a_class_fails_where_it_fails(self, agentflow, tmp_path):
+        assert tmp_path is None
+"""
+THEIRS = """
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_theirs(agentflow, anyio_backend):
+    agentflow.agent(replies=[{"text": "ok"}])
+    assert (await agentflow.runtime.run("s-1", "test", "hi")).answer == "ok"
+"""
+
+
+def test_async_tests_need_no_other_plugin(tmp_path: Path) -> None:
+    (tmp_path / "test_sample.py").write_text(ASYNC)
+    done = run(tmp_path, "-q", "-rf")
+    assert "1 failed, 1 passed" in done.stdout, done.stdout + done.stderr
+    assert "assert tmp_path is None" in done.stdout
+
+
+def test_a_plugin_that_runs_a_test_on_a_loop_of_its_own_does_so(tmp_path: Path) -> None:
+    """The runtime is opened in that loop, which is gone when the kit is closed."""
+    (tmp_path / "test_sample.py").write_text(ASYNC + THEIRS)
+    done = run(tmp_path, "-q", "-rf", "-p", "anyio.pytest_plugin")
+    assert "1 failed, 2 passed" in done.stdout, done.stdout + done.stderr
+
+
 def test_a_test_file_of_somebody_else_uses_it(tmp_path: Path) -> None:
     (tmp_path / "test_sample.py").write_text(SAMPLE)
     done = run(tmp_path, "-q", "-rf")
