@@ -29,6 +29,8 @@ from agentflow.tools.tool import Tool
 T = TypeVar("T")
 
 _TIMEOUT = "timeout"
+_LONG = 20_000
+"""Characters of arguments: checking as many takes some milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,24 @@ def prepare_with(
     if complaint is not None:
         return _refused_arguments(tool, complaint, json.dumps(arguments, ensure_ascii=False))
     return Prepared(call, tool, arguments, altered=altered)
+
+
+async def prepare_apart(call: ToolCall, tools: Mapping[str, Tool]) -> Prepared | ToolResult:
+    """The same for arguments that are `long`: checked on a thread, inside the tool's time (T14)."""
+    tool = tools.get(call.name)
+    if tool is None:
+        return _no_such_tool(call.name, tools)
+    try:
+        async with asyncio.timeout(tool.timeout_secs or None):
+            return await on_a_thread(asyncio.get_running_loop(), lambda: prepare(call, tools))
+    except TimeoutError:
+        said = f"they could not be checked within {tool.timeout_secs:g} seconds"
+        return _refused_arguments(tool, said, call.arguments)
+
+
+def is_long(call: ToolCall) -> bool:
+    """Whether checking the arguments takes so long that others would wait for it."""
+    return len(call.arguments) > _LONG
 
 
 def _no_such_tool(name: str, tools: Mapping[str, Tool]) -> ToolResult:

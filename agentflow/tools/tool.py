@@ -13,6 +13,7 @@ from agentflow.tools import builtin
 from agentflow.tools.flows import reserved
 from agentflow.tools.flows.library import Flow
 from agentflow.tools.flows.portable_schema import JsonSchema
+from agentflow.tools.matching import mismatch, validator_of
 from agentflow.tools.todo_items import check_todos
 
 if TYPE_CHECKING:
@@ -48,19 +49,11 @@ class Tool:
         """What is wrong with the arguments, in the schema's words; null when they fit (T13)."""
         if self.check is not None:
             return self.check(arguments)
-        if self._validator.is_valid(arguments):
-            return None
-        from jsonschema.exceptions import best_match
-
-        error = best_match(self._validator.iter_errors(arguments))
-        place = ".".join(str(part) for part in error.absolute_path)
-        return f"{place}: {error.message}" if place else str(error.message)
+        return mismatch(self._validator, arguments)
 
     @cached_property
     def _validator(self) -> Validator:
-        from jsonschema import Draft202012Validator
-
-        return Draft202012Validator(self.parameters)
+        return validator_of(self.parameters)
 
 
 def tool_of(

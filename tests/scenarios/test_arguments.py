@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
 
 from agentflow.testing import Kit
+from agentflow.tools import matching
 from tests.scenarios.support import call, results
 
 
@@ -85,3 +87,24 @@ def test_a_tool_that_does_not_exist_is_an_error_result_with_the_ones_that_do(age
     assert "did you mean 'look'?" in refused
     (told,) = agentflow.events("tool.call.errored")
     assert told.data["name"] == "lok"
+
+
+def test_long_arguments_are_checked_beside_the_loop(agentflow: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+    """T14: a turn does not hold up the others while a schema is gone through; order and results stay the same."""
+    checked: list[tuple[bool, bool]] = []
+
+    def watched(validator: Any, arguments: Any) -> str | None:
+        checked.append((len(str(arguments)) > 20_000, "agentflow-flow" in threading.current_thread().name))
+        return matching.mismatch(validator, arguments)
+
+    def keep(text: str) -> str:
+        """Keep."""
+        return f"kept {len(text)}"
+
+    monkeypatch.setattr("agentflow.tools.tool.mismatch", watched)
+    asked = [call("keep", text="a" * 30_000), call("keep", text="b"), call("keep", text=["c" * 30_000])]
+    agentflow.agent(tools=[keep], replies=[{"tool_calls": asked}, {"text": "ok"}])
+    assert agentflow.send("Keep.").answer == "ok"
+    long, short, wrong = results(agentflow.requests[1])
+    assert (long, short, "were not accepted" in wrong) == ("kept 30000", "kept 1", True)
+    assert sorted(checked) == [(False, False), (True, True), (True, True)]

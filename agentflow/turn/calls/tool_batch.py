@@ -11,7 +11,7 @@ from typing import Any
 from agentflow.clock import NewId
 from agentflow.live.interrupt import Interrupt
 from agentflow.message import Message, ToolCall
-from agentflow.tools.calls import Prepared, prepare
+from agentflow.tools.calls import Prepared, is_long, prepare, prepare_apart
 from agentflow.tools.results import ToolResult, refused
 from agentflow.turn.decide.decision import Decision
 from agentflow.turn.rules.decisions import Pause, RunTools
@@ -56,11 +56,17 @@ class ToolBatch:
         self._perform = perform
         self._new_id = new_id
         self._slots = execution.agent.config.settings.max_parallel_tools or len(plan.ordinary)
+        self._prepared: dict[str, Prepared | ToolResult] = {}
         self._ready: list[Prepared] = []
         self._waiting: deque[Prepared] = deque()
         self._ender: Prepared | None = None
         self._running: dict[asyncio.Task[Outcome], tuple[Prepared, float]] = {}
         self._order = [call.id for call in plan.ordinary]
+
+    async def prepare(self, calls: Sequence[ToolCall]) -> None:
+        """Check long arguments beside the loop, before anything of the calls is staged."""
+        tools = self._execution.agent.tools
+        self._prepared = {call.id: await prepare_apart(call, tools) for call in calls if is_long(call)}
 
     def stage(self, plan: RunTools, calls: Sequence[ToolCall], reply_id: str) -> None:
         """Stage one row per call, and at once the error results of those that cannot run (T11, T13)."""
@@ -98,7 +104,7 @@ class ToolBatch:
         if call.name not in agent.tools and call.name in agent.withheld_tools:
             failed.append((call, refused(NOBODY_TO_ASK, "refused")))
             return
-        prepared = prepare(call, agent.tools)
+        prepared = self._prepared.get(call.id) or prepare(call, agent.tools)
         if isinstance(prepared, ToolResult):
             failed.append((call, prepared))
         else:

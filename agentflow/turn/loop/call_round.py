@@ -50,6 +50,7 @@ class CallRound:
         """Run the calls of the message as decided; it is staged, its calls are not."""
         calls, plan = self._round.reply.tool_calls, self._plan(decision)
         batch = ToolBatch(self._execution, plan, self._runs.perform, self._step.new_id)
+        await batch.prepare(calls)
         batch.stage(plan, calls, self._round.reply.id)
         try:
             while batch.is_open:

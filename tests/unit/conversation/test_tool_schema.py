@@ -23,6 +23,8 @@ def test_an_object_or_nothing_is_one(parameters: dict[str, Any]) -> None:
         ({"type": ["object", "null"]}, "of type object"),
         ({"type": "object", "required": "n"}, "is no JSON Schema: required:"),
         ({"type": "object", "properties": {"n": {"type": "text"}}}, "is no JSON Schema: properties.n.type:"),
+        ({"type": "object", "properties": {"n": {"$ref": "http://inner/x"}}}, "refers to 'http://inner/x'"),
+        ({"type": "object", "allOf": [{"$dynamicRef": "other.json#/n"}]}, "refers to 'other.json#/n'"),
     ],
 )
 def test_anything_else_is_told(parameters: dict[str, Any], said: str) -> None:

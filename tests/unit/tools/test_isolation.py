@@ -14,11 +14,11 @@ import pytest
 from pydantic import BaseModel, field_validator
 
 from agentflow.message import ToolCall
-from agentflow.tools.calls import Prepared, execute, prepare
+from agentflow.tools.calls import Prepared, execute, is_long, prepare, prepare_apart
 from agentflow.tools.flows.context import FlowContext
 from agentflow.tools.flows.library import make_flow
 from agentflow.tools.results import ToolResult
-from agentflow.tools.tool import tool_of
+from agentflow.tools.tool import Tool, tool_of
 
 
 def ready(function: Callable[..., Any], arguments: str = "", **limits: Any) -> Prepared:
@@ -119,3 +119,35 @@ def test_what_an_iterator_raises_is_the_flows_own_error(colour: Any) -> None:
 
     result = asyncio.run(execute(ready(colour(divide)), FlowContext()))
     assert result.text.startswith("Error: ZeroDivisionError")
+
+
+def long_call() -> ToolCall:
+    return ToolCall("c-1", "look", '{"x": "' + "a" * 30_000 + '"}')
+
+
+def checked_by(check: Callable[[Any], str | None], **limits: Any) -> dict[str, Tool]:
+    return {"look": Tool("look", "Look.", {"type": "object"}, check=check, **limits)}
+
+
+def test_long_arguments_are_checked_on_a_thread() -> None:
+    """T14: what a schema has to say of them is not waited for by everybody else."""
+    threads: list[threading.Thread] = []
+    tools = checked_by(lambda _: threads.append(threading.current_thread()))
+    assert isinstance(asyncio.run(prepare_apart(long_call(), tools)), Prepared)
+    assert threads != [threading.current_thread()]
+    assert (is_long(long_call()), is_long(ToolCall("c-1", "look", '{"x": "a"}'))) == (True, False)
+
+
+def test_a_check_that_does_not_end_is_given_up_with_the_time_of_the_tool() -> None:
+    never = threading.Event()
+    given_up = asyncio.run(prepare_apart(long_call(), checked_by(lambda _: never.wait(30) and None, timeout_secs=0.05)))
+    never.set()
+    assert isinstance(given_up, ToolResult)
+    assert (given_up.error_code, given_up.ok) == ("invalid_arguments", False)
+    assert "could not be checked within 0.05 seconds" in given_up.text
+
+
+def test_long_arguments_of_an_unknown_tool_are_an_error_result() -> None:
+    result = asyncio.run(prepare_apart(long_call(), {}))
+    assert isinstance(result, ToolResult)
+    assert result.error_code == "unknown_tool"
