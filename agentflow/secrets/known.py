@@ -60,7 +60,7 @@ def learn_url(url: str) -> None:
 def learn_environment(environment: Mapping[str, str]) -> None:
     """Every variable that is named like a secret: the model library reads its keys there by itself."""
     for name, value in environment.items():
-        if is_secret(name):
+        if is_secret(name) and name not in ("PWD", "OLDPWD"):  # folders
             learn(value, f"${{{name}}}")
 
 

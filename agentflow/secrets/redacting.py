@@ -67,5 +67,6 @@ def _member(key: Any, item: Any) -> Any:
 def _without_user(word: re.Match[str]) -> str:
     scheme, separator, rest = word[0].partition("://")
     user, at, place = rest.rpartition("@")
-    is_user = at and (":" in user or not set(user) & set("/?#"))
+    # a name alone is a token where pages are asked, and a plain name where a database is
+    is_user = at and (":" in user or (scheme.lower().endswith(("http", "https")) and not set(user) & set("/?#")))
     return f"{scheme}{separator}{MASK}@{place}" if is_user else word[0]
