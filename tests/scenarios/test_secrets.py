@@ -8,6 +8,7 @@ import io
 import json
 import logging
 import os
+import re
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -21,20 +22,18 @@ import pytest
 from cli.main import run
 
 # name of a place -> the canary that stands there; `${NAME}` in a file below, or the text itself after LITERAL_
+_NAMES = """
+API_KEY API_KEY_WITH_SCHEME API_BASE_PASSWORD API_BASE_QUERY API_BASE_PATH HEADER HEADER_AUTHORIZATION
+EXTRA_BODY EXTRA_LIST EXTRA_NESTED EXTRA_USER AWS_SECRET AWS_TOKEN AZURE_TOKEN VERTEX_DOCUMENT
+ORGANIZATION PROXY_ADDRESS SECOND_API_KEY SECOND_API_BASE PROJECT_API_KEY PROJECT_EXTRA
+WORKER_USER WORKER_PASSWORD WORKER_QUERY WORKER_PATH WORKER_SECRET FAILING_WORKER FAILING_WORKER_SECRET
+CHILD_API_KEY CHILD_HEADER CHILD_WORKER_SECRET DATABASE_PASSWORD DATABASE_OPTION
+LITERAL_API_KEY LITERAL_HEADER LITERAL_PASSWORD LITERAL_QUERY LITERAL_SECRET LITERAL_DEFAULT
+WRONG_TYPE WRONG_LIST WRONG_CHOICE WRONG_EXTRA PROVIDER_VARIABLE
+"""
 PLACES = {
     name: f"canary-{number:02}-of/{name.lower().replace('_', '.')}+"
-    for number, name in enumerate(
-        """
-        API_KEY API_KEY_WITH_SCHEME API_BASE_PASSWORD API_BASE_QUERY API_BASE_PATH HEADER HEADER_AUTHORIZATION
-        EXTRA_BODY EXTRA_LIST EXTRA_NESTED EXTRA_USER AWS_SECRET AWS_TOKEN AZURE_TOKEN VERTEX_DOCUMENT
-        ORGANIZATION PROXY_ADDRESS SECOND_API_KEY SECOND_API_BASE PROJECT_API_KEY PROJECT_EXTRA
-        WORKER_USER WORKER_PASSWORD WORKER_QUERY WORKER_PATH WORKER_SECRET FAILING_WORKER FAILING_WORKER_SECRET
-        CHILD_API_KEY CHILD_HEADER CHILD_WORKER_SECRET DATABASE_PASSWORD DATABASE_OPTION
-        LITERAL_API_KEY LITERAL_HEADER LITERAL_PASSWORD LITERAL_QUERY LITERAL_SECRET LITERAL_DEFAULT
-        WRONG_TYPE WRONG_LIST WRONG_CHOICE WRONG_EXTRA PROVIDER_VARIABLE
-        """.split(),
-        1,
-    )
+    for number, name in enumerate(re.findall(r"\w+", _NAMES), 1)
 }
 PUBLIC = {
     "PROMPT": "canary-that-a-prompt-says",
@@ -78,7 +77,8 @@ interfaces:
   keyless: {model: openai/keyless, api_base: "http://HOST/v1"}
 """
 AGENTS = {
-    "echoed": f"description: ${{DESCRIPTION}}\nprompt: 'Say ${{PROMPT}}.'\n{WELL.replace('CALLED', 'first')}sub_agents: [child]\n",
+    "echoed": "description: ${DESCRIPTION}\nprompt: 'Say ${PROMPT}.'\nsub_agents: [child]\n"
+    + WELL.replace("CALLED", "first"),
     "second": WELL.replace("CALLED", "second"),
     "keyless": WELL.replace("CALLED", "keyless"),
     "shared": "model: llm://everybody\n",
@@ -188,7 +188,7 @@ def _environment() -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def outputs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Everything that a project with a canary in every place said, by where it said it."""
     folder = tmp_path_factory.mktemp("project")
     found: dict[str, str] = {}
@@ -233,7 +233,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]
             "latin-1"
         )
         found["logs"] = said.getvalue()
-    yield found
+    return found
 
 
 def test_every_output_was_made(outputs: dict[str, str]) -> None:
