@@ -96,7 +96,7 @@ class Runtime:
 
         guard_logs()
         root, loader = open_project(project)
-        url = database_url(root, loader.project, db)
+        url = database_url(root, loader.project, db, read_only=read_only)
         store = SqlStore.open(url, on_commit, read_only=read_only)
         agents = Agents(loader.get, root, flows, open_model, url)
         return cls(store, agents, new_id, loader.project.keys.environment, drain, serve_queues)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -54,11 +55,26 @@ def with_runtime(project: Path, db: str | None, work: Callable[[Runtime], Awaita
     from agentflow import own_process, with_runtime
 
     own_process()
-    return with_runtime(work, project, db=db, serve_queues=False)
+    with _naming_option(db):
+        return with_runtime(work, project, db=db, serve_queues=False)
 
 
 def reading(project: Path, db: str | None, work: Callable[[Runtime], Awaitable[T]]) -> T:
     """Opens the project to look at it: nothing is made or changed, no file either (Z1)."""
     from agentflow import with_runtime
 
-    return with_runtime(work, project, db=db, serve_queues=False, read_only=True)
+    with _naming_option(db):
+        return with_runtime(work, project, db=db, serve_queues=False, read_only=True)
+
+
+@contextmanager
+def _naming_option(db: str | None) -> Iterator[None]:
+    """A database that `--db` names wrongly is a mistake of the command line, told as one."""
+    from agentflow import InvalidInput
+
+    try:
+        yield
+    except InvalidInput as error:
+        if db is None or error.detail.get("field") != "db":
+            raise
+        raise click.BadParameter(error.message.removeprefix("db: "), param_hint="'--db'") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ import click
 
 from .exits import Exit, of_error
 from .lazy import LazyGroup
-from .terminal.output import Output, note, occupy_closed_descriptors
+from .terminal.output import Output, note, occupy_closed_descriptors, take_standard_output
 from .terminal.plain import PlainStream
 
 COMMANDS = {
@@ -64,13 +65,18 @@ def main() -> None:
     if sys.stderr is not None:
         sys.stderr = cast(TextIO, PlainStream(sys.stderr))  # logs and warnings reach it without asking us
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(Exit.SIGTERM))
-    sys.exit(run(sys.argv[1:]))
+    sys.exit(run(sys.argv[1:], take_standard_output()))
 
 
-def run(args: Sequence[str]) -> int:
-    """Runs one command line and returns its exit code; not even a bug leaves as an exception."""
-    output = Output()
-    code = _invoke(args, output)
+def run(args: Sequence[str], results: TextIO | None = None) -> int:
+    """Runs one command line and returns its exit code; not even a bug leaves as an exception.
+
+    `results` is the stream of the results, otherwise `sys.stdout`; what anything else prints goes to standard error
+    (B77).
+    """
+    output = Output(results or sys.stdout)
+    with contextlib.redirect_stdout(sys.stderr):
+        code = _invoke(args, output)
     if output.failure is not None:
         note(f"error: standard output cannot be written: {output.failure.strerror}")
         return code or Exit.FAILED

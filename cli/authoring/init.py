@@ -11,12 +11,15 @@ from .project_template import AGENT, FILES
 
 
 @click.command("init", short_help="Write a small project that runs without a key.")
-@click.argument("folder", metavar="[DIR]", type=click.Path(file_okay=False, path_type=Path), default=Path("."))
+@click.argument("directory", metavar="[DIR]", default=".")
 @click.pass_obj
-def command(output: Output, folder: Path) -> None:
+def command(output: Output, directory: str) -> None:
     """Write a small project into DIR (the current folder): an agent, its script, a flow and a test.
 
     Overwrites nothing."""
+    folder = Path(directory)
+    if folder.exists() and not folder.is_dir():
+        raise click.UsageError(f"{folder} is a file, nothing was written")
     present = [name for name in FILES if (folder / name).exists()]
     if present:
         raise click.UsageError(f"{folder / present[0]} exists already, nothing was written")

@@ -6,7 +6,7 @@ import errno
 import json
 import os
 import sys
-from typing import Any
+from typing import Any, TextIO
 
 from .plain import block, escaped, plain
 
@@ -18,25 +18,24 @@ class Output:
     or a closed descriptor is, and `failure` names it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, stream: TextIO | None) -> None:
         self.failure: OSError | None = None
         self.usable = True
-        if isinstance(getattr(sys.stdout, "errors", None), str) and hasattr(sys.stdout, "reconfigure"):
-            sys.stdout.reconfigure(errors="replace")
+        self._stream = stream
 
     @property
     def is_terminal(self) -> bool:
-        return sys.stdout is not None and sys.stdout.isatty()
+        return self._stream is not None and self._stream.isatty()
 
     def write(self, text: str) -> None:
         """Writes at once, without the characters a text could play tricks with (Z5)."""
         if not self.usable or not text:
             return
         try:
-            if sys.stdout is None:
+            if self._stream is None:
                 raise OSError(errno.EBADF, os.strerror(errno.EBADF))
-            sys.stdout.write(plain(text))
-            sys.stdout.flush()
+            self._stream.write(plain(text))
+            self._stream.flush()
         except OSError as error:
             self._give_up(error)
 
@@ -45,17 +44,17 @@ class Output:
 
     def json(self, value: Any, *, indent: int | None = None) -> None:
         """One JSON value; a single line unless indented. Only ASCII where the output cannot carry more (Z5)."""
-        unicode = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
+        unicode = (getattr(self._stream, "encoding", None) or "").lower().replace("-", "") == "utf8"
         self.line(escaped(json.dumps(value, ensure_ascii=not unicode, indent=indent)))
 
     def _give_up(self, error: OSError) -> None:
         self.usable = False
         if not isinstance(error, BrokenPipeError):
             self.failure = error
-        if sys.stdout is not None:
+        if self._stream is not None:
             # What is still buffered would fail once more when the interpreter flushes it at exit.
             nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, sys.stdout.fileno())
+            os.dup2(nowhere, self._stream.fileno())
             os.close(nowhere)
 
 
@@ -75,6 +74,22 @@ def prompt(text: str) -> None:
             sys.stderr.flush()
     except OSError:
         pass
+
+
+def take_standard_output() -> TextIO | None:
+    """The stream of the results: a copy of descriptor 1 that nobody else knows; null when there is none.
+
+    From here on descriptor 1 leads to standard error, whatever flows, hooks, workers and their child processes write
+    to it, also while they are imported.
+    """
+    if sys.stdout is None:
+        return None
+    sys.stdout.flush()
+    results = os.dup(1)
+    os.dup2(2, 1)
+    encoding = sys.stdout.encoding
+    sys.stdout = sys.stderr
+    return open(results, "w", encoding=encoding, errors="replace")
 
 
 def occupy_closed_descriptors() -> None:

@@ -37,11 +37,11 @@ class PlainStream:
     """A stream that shows plain text only, whoever writes to it: our notes, logs, warnings, tracebacks."""
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+        self.stream = stream
 
     def write(self, text: str) -> int:
-        self._stream.write(plain(text))
+        self.stream.write(plain(text))
         return len(text)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
+        return getattr(self.stream, name)

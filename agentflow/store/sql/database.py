@@ -292,23 +292,31 @@ def unfit(error: Exception) -> Exception:
 
 
 def open_database(url: str, *, read_only: bool = False) -> Database:
-    """The database of this URL; nothing is connected yet. `StoreError` for a URL that names none of ours."""
+    """The database of this URL; nothing is connected yet. `InvalidInput` for a URL that names none of ours."""
     learn_url(url)
     scheme, separator, rest = url.partition("://")
     if separator and scheme in ("postgresql", "postgresql+psycopg"):
         return PostgresDatabase(url, read_only=read_only)
     if not separator or scheme != "sqlite":
-        raise StoreError(
-            f"The database URL {redact(url)!r} is not understood. Use sqlite:///path/to/file.db, "
+        raise _misnamed(
+            f"the database URL {redact(url)!r} is not understood. Use sqlite:///path/to/file.db, "
             "sqlite:// (in memory) or postgresql+psycopg://user@host/name."
         )
     path, _, query = rest.partition("?")
     options = dict(parse_qsl(query, keep_blank_values=True))
     synchronous = options.pop("synchronous", "full").lower()
     if options or synchronous not in ("full", "normal"):
-        raise StoreError(
-            f"The database URL {redact(url)!r} has an unknown option; there is synchronous=full or normal."
-        )
+        raise _misnamed(f"the database URL {redact(url)!r} has an unknown option; there is synchronous=full or normal.")
+    if path and not path.startswith("/"):
+        raise _misnamed(f"the database URL {redact(url)!r} names a host; a file has three slashes: sqlite:///{path}.")
     name = unquote(path.removeprefix("/"))
     path = "" if name in ("", ":memory:") else os.path.abspath(name)
+    if path and os.path.isdir(path):
+        raise _misnamed(f"{path!r} is a folder; name a file in it, such as {os.path.join(path, 'agentflow.db')}.")
+    if path and not read_only and not os.path.isdir(os.path.dirname(path)):
+        raise _misnamed(f"there is no folder {os.path.dirname(path)!r} for the database {os.path.basename(path)!r}.")
     return SqliteDatabase(url, path, synchronous, read_only=read_only)
+
+
+def _misnamed(why: str) -> InvalidInput:
+    return InvalidInput(f"db: {why}", detail={"field": "db"})

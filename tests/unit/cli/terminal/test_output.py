@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
@@ -10,7 +11,7 @@ from cli.terminal.output import Output
 
 
 def test_a_line_ends_once(capsys: pytest.CaptureFixture[str]) -> None:
-    output = Output()
+    output = Output(sys.stdout)
     output.line("one")
     output.line("two\n")
     assert capsys.readouterr().out == "one\ntwo\n"
@@ -19,7 +20,7 @@ def test_a_line_ends_once(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_json_line_is_one_line_for_every_reader(capsys: pytest.CaptureFixture[str]) -> None:
     """Some readers split lines at U+2028, U+2029 and U+0085 too (B40)."""
     text = "a\u2028b\u2029c\u0085d\ne"
-    Output().json({"text": text})
+    Output(sys.stdout).json({"text": text})
     out = capsys.readouterr().out
     assert out.splitlines() == [out.rstrip("\n")]
     assert json.loads(out) == {"text": text}
@@ -31,5 +32,5 @@ def test_nobody_gets_control_characters_of_a_text(
 ) -> None:
     """Z5: a model's reply may not move the cursor or rename the window, also not of whoever reads the file later."""
     monkeypatch.setattr(Output, "is_terminal", is_terminal)
-    Output().write("safe\x1b]0;title\x07\ttab\n")
+    Output(sys.stdout).write("safe\x1b]0;title\x07\ttab\n")
     assert capsys.readouterr().out == "safe]0;title\ttab\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentflow.errors import StoreError
+from agentflow.errors import InvalidInput, StoreError
 from agentflow.store.sql.database import open_database
 
 
@@ -54,10 +54,11 @@ def test_in_memory_every_connection_is_the_same(url: str) -> None:
         ("sessions.db", "is not understood"),
         ("sqlite:///x.db?synchronous=off", "synchronous=full or normal"),
         ("sqlite:///x.db?mode=ro", "unknown option"),
+        ("sqlite://x.db", "three slashes: sqlite:///x.db"),
     ],
 )
 def test_a_url_that_names_no_database_of_ours_is_refused(url: str, told: str) -> None:
-    with pytest.raises(StoreError, match=told):
+    with pytest.raises(InvalidInput, match=told):
         open_database(url)
 
 
@@ -66,14 +67,19 @@ def test_a_url_that_names_no_database_of_ours_is_refused(url: str, told: str) ->
 )
 def test_a_refused_url_is_shown_without_its_password(url: str) -> None:
     """A3: secrets never appear in errors."""
-    with pytest.raises(StoreError, match=r"://\*\*\*@host") as refused:
+    with pytest.raises(InvalidInput, match=r"://\*\*\*@host") as refused:
         open_database(url)
     assert "s3cret" not in str(refused.value)
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=r"no-folder.*Check that its folder exists"):
-        open_database(f"sqlite:///{tmp_path}/no-folder/x.db").connect()
+    with pytest.raises(InvalidInput, match=r"there is no folder .*no-folder"):
+        open_database(f"sqlite:///{tmp_path}/no-folder/x.db")
+
+
+def test_a_folder_is_no_database(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"is a folder; name a file in it, such as .*/agentflow\.db"):
+        open_database(f"sqlite:///{tmp_path}")
 
 
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
