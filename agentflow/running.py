@@ -19,6 +19,7 @@ from agentflow.live.history_cache import HistoryCache
 from agentflow.live.interrupt import StopReason
 from agentflow.live.owner import LEASE, RENEW, Owner, is_alive
 from agentflow.reading.status import is_running, open_pause
+from agentflow.records.chat_names import ChatNames
 from agentflow.result import Receipt, TurnResult
 from agentflow.store.protocol import Store
 from agentflow.store.records import Claimed, Given, Moved, Queued, Recorded, Refused, Replayed, Stopped
@@ -91,6 +92,7 @@ class RunningTurns:
         self._agents = agents
         self._feeds = feeds
         self._new_id = new_id
+        self.names = ChatNames(store, feeds, new_id)
         self._owner = Owner()
         self._turns: dict[str, Running] = {}  # by session
         self._waiting: dict[str, _Waiting] = {}  # by session
@@ -235,7 +237,9 @@ class RunningTurns:
             self._store, self.cache, feed, limited, claimed, session_id, self._new_id, next_owning, self.load
         )
         loop = asyncio.get_running_loop()
-        task = loop.create_task(self._run(session_id, runner, following), name=f"agentflow turn {claimed.turn_id}")
+        task = loop.create_task(
+            self._run(session_id, agent, runner, following), name=f"agentflow turn {claimed.turn_id}"
+        )
         self._turns[session_id] = Running(claimed.key, runner, task)
         task.add_done_callback(lambda ended: self._ended(session_id, claimed.turn_id, ended))
         if (waiting := self._waiting.get(session_id)) is not None:
@@ -283,10 +287,14 @@ class RunningTurns:
         """The agent that a session's row names. Raises `AgentNotFound`, `InvalidConfig`."""
         return self._agents.of_session(name)
 
-    async def _run(self, session_id: str, runner: StepRunner, following: list[LoadedAgent]) -> TurnResult:
+    async def _run(
+        self, session_id: str, agent: LoadedAgent, runner: StepRunner, following: list[LoadedAgent]
+    ) -> TurnResult:
         outcome = await runner.run()
         if outcome.started is not None:
             self.start(session_id, following[0], outcome.started)
+        if outcome.opening is not None:
+            self.names.begin(agent, outcome.opening)
         return outcome.result
 
     def _ended(self, session_id: str, turn_id: str, task: asyncio.Task[TurnResult]) -> None:
@@ -343,6 +351,10 @@ class RunningTurns:
 
     async def end(self) -> None:
         """End what runs here, as given up by this process; queues stay as they are (C21)."""
+        self.names.drop()
+        await self._end_turns()
+
+    async def _end_turns(self) -> None:
         self._closing = True
         tasks = [running.task for running in self._turns.values()]
         for running in self._turns.values():
@@ -353,7 +365,8 @@ class RunningTurns:
     async def close(self) -> None:
         if self._claims:
             await asyncio.wait(self._claims)
-        await self.end()
+        await self._end_turns()
+        await self.names.finish()
         if self._heartbeat is not None:
             self._heartbeat.cancel()
         self._owner.close()

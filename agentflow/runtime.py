@@ -67,7 +67,7 @@ class Runtime:
         feeds = Feeds()
         self._turns = RunningTurns(store, agents, feeds, new_id, serve_queues)
         self._reader = SessionReader(store, feeds)
-        self.records = Records(store)
+        self.records = Records(store, feeds)
 
     @classmethod
     def open(
@@ -306,28 +306,31 @@ class Runtime:
     async def status(self, session_id: str) -> dict[str, Any]:
         """Where a session stands, and what waits in it (T3, T21, C38).
 
-        `{session_id, agent_id, status, turn_id, pending, pending_kind, question, questions, tool_call_id, calls,
-        queued, queue, open_calls, todos}`. `queue` are the turns that wait, `[{turn_id, kind, texts}]`; `open_calls`
-        those whose results come from outside, `[{id, name, arguments, handler}]`; `todos` the list clients were last
-        told of (T32).
+        `{session_id, agent_id, name, status, turn_id, pending, pending_kind, question, questions, tool_call_id,
+        calls, queued, queue, open_calls, todos}`. `queue` are the turns that wait, `[{turn_id, kind, texts}]`;
+        `open_calls` those whose results come from outside, `[{id, name, arguments, handler}]`; `todos` the list
+        clients were last told of (T32).
         """
         return await self._reader.status(session_id)
 
     async def session(self, session_id: str, *, all: bool = False) -> dict[str, Any]:  # the spec's word
-        """The status with `name`, `state` (the agent's) and `messages` (the path), steps, times and totals.
+        """The status with `state` (the agent's) and `messages` (the path), steps, times and totals.
 
         `summary_id` and `previous_head_id` name the compaction the path begins with; with `all` the messages it left
         out are there in its place (X20).
         """
         return await self._reader.session(session_id, whole=all)
 
-    async def sessions(self, *, agent: str | None = None, limit: int = 50, cursor: str | None = None) -> SessionPage:
-        """The most recently used first, of one `agent` (a name or a path) or all, as `{session_id, agent_id, ...}`.
+    async def sessions(
+        self, *, agent: str | None = None, search: str | None = None, limit: int = 50, cursor: str | None = None
+    ) -> SessionPage:
+        """The most recently used first, of one `agent` (a name or a path) or all, as `{session_id, agent_id, ...}`;
+        with `search` those whose names have that text, in capitals or not.
 
         The page says how many `more` there are, and has the `cursor` that gives them.
         """
         name = None if agent is None else self._agents.name_of(arguments.text(agent, "agent"))
-        return await self._reader.sessions(asked_by(cursor, name, limit))
+        return await self._reader.sessions(asked_by(cursor, name, search, limit))
 
     async def trace(self, session_id: str, turn: int | str | None = None) -> dict[str, Any]:
         """What a turn did, in order: `{turn, turn_id, state, tokens, cost, plan, todos, steps: [{nodes}]}` (R6).

@@ -30,9 +30,11 @@ def _settings(config: AgentConfig) -> Iterator[Problem]:
     if settings.memory:
         yield config.problem(("settings", "memory"), "is reserved and has no effect; use the memory flows as tools")
     if not settings.observability:
-        yield config.problem(
-            ("settings", "observability"), "is off: earlier turns are not replayed to the model and leave no trace"
+        stays = (
+            "; a chat's name is made from the words before they are erased, and stays" if settings.name_chats else ""
         )
+        said = f"is off: earlier turns are not replayed to the model and leave no trace{stays}"
+        yield config.problem(("settings", "observability"), said)
     calls, per_reply = settings.max_tool_calls, settings.max_tool_calls_per_reply
     if calls and per_reply > calls and "max_tool_calls_per_reply" in settings.model_fields_set:
         yield config.problem(

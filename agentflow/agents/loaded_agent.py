@@ -37,6 +37,9 @@ TEXTS = ("prompt", "response_guidelines", "constraints")
 TEMPLATE = "template"
 """Beside a worker's `TEXTS`: the names of those that are templates, which they are not by themselves (Z7)."""
 
+_ROOM = 4_000  # tokens, for reasoning and one line
+_REASONING = frozenset({"thinking", "reasoning", "reasoning_effort"})
+
 OpenInterface = Callable[[Interface], Model]
 
 RenderPrompt = Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], str]
@@ -116,6 +119,16 @@ class LoadedAgent:
         tools = self._offered(config) if changes.keys() & {"tools", "settings"} else self.tools
         prompt = prompt_of(config, self.material, literal)
         return replace(self, config=config, render_prompt=prompt, models=models, tools=tools)
+
+    @cached_property
+    def naming_model(self) -> Model:
+        """Who names the chats; where it reasons first, with room for the name after that (R7)."""
+        name = interface_name(self.config.settings.naming_interface or MAIN)
+        interface = self.config.interfaces[name]
+        reasons = interface.reasoning_effort not in (None, "none") or _REASONING & interface.extra.keys()
+        if not reasons or (interface.max_output_tokens or _ROOM) >= _ROOM:
+            return self.models[name]
+        return self.open_model(interface.model_copy(update={"max_output_tokens": _ROOM}))
 
     def _interface(self, reference: str | None) -> Model:
         return self.models[interface_name(reference or MAIN)]

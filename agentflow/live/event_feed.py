@@ -144,6 +144,12 @@ class Feeds:
         self._feeds[session_id].subscribers.discard(subscription)
         self._drop_unused(session_id)
 
+    def publish(self, session_id: str, last_seq: int, log: Sequence[LogEntry]) -> None:
+        """Tell what was logged of a session outside its turns, where somebody listens."""
+        feed = self._feeds.get(session_id)
+        if feed is not None:
+            feed.publish(None, last_seq, log)
+
     def is_running(self, session_id: str) -> bool:
         return session_id in self._running
 

@@ -71,7 +71,6 @@ class SessionReader:
         listed = [
             {
                 **status_of(record),
-                "name": record.name,
                 "outcome": outcome_of(record),
                 "created_at": clock.rfc3339(record.created_at),
                 "updated_at": clock.rfc3339(record.updated_at),
@@ -87,7 +86,6 @@ class SessionReader:
         steps = await self._store.steps(record.key)
         return {
             **await self._status(record),
-            "name": record.name,
             "outcome": outcome_of(record),
             "environment": record.environment,
             "created_at": clock.rfc3339(record.created_at),
@@ -95,7 +93,7 @@ class SessionReader:
             "state": versions.state,
             **await transcript(self._store, record, whole=arguments.flag(whole, "all")),
             "steps": [step_dict(step) for step in steps],
-            "totals": totals(steps),
+            "totals": totals(steps, await self._store.ledger.naming_usage(record.key)),
         }
 
     async def _todos(self, record: SessionRecord) -> list[dict[str, str]]:

@@ -40,6 +40,7 @@ def status_of(record: SessionRecord) -> dict[str, Any]:
     return {
         "session_id": record.id,
         "agent_id": record.agent,
+        "name": record.name,
         "status": status,
         "turn_id": record.running_turn if pending is None else pending.turn_id,
         **awaited.status_of(None if pending is None else pending.awaited),
@@ -82,10 +83,10 @@ def step_dict(step: StepRecord) -> dict[str, Any]:
     }
 
 
-def totals(steps: list[StepRecord]) -> dict[str, Any]:
-    """Sums over the turns, each counted once though it may have several steps."""
+def totals(steps: list[StepRecord], naming: Usage) -> dict[str, Any]:
+    """Sums over the turns, each counted once though it may have several steps, and what naming the session used."""
     by_turn = {step.turn: step.usage for step in steps}
-    usage = sum(by_turn.values(), start=Usage())
+    usage = sum(by_turn.values(), start=naming)
     return {**usage.as_dict(), "cost": None if usage.cost is None else str(usage.cost), "turns": len(by_turn)}
 
 

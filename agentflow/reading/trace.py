@@ -35,7 +35,7 @@ def turn_trace(rows: TurnRows, at: Instant, *, alive: bool) -> dict[str, Any]:
     Each node of a step has its `kind`: `model_call` with its `tools`, `tool_call` with its `hooks`, `question`,
     `client_tools`, `todos`, `hook`, or `event`. The run of a sub-agent stands as `execution` in the tool call that
     started it. `alive` is false for a turn whose process is gone; one whose question nobody answered in time is aborted
-    from that moment on (T21).
+    from that moment on (T21). `naming` are the calls for the session's name that followed the turn (R7).
     """
     turn, error = rows.turn, _loaded(rows.turn["error"])
     state = turn["state"] if alive or turn["state"] != TurnState.RUNNING else TurnState.ABORTED
@@ -65,6 +65,7 @@ def turn_trace(rows: TurnRows, at: Instant, *, alive: bool) -> dict[str, Any]:
         "plan": turn["plan"],
         "todos": [] if newest is None else json.loads(newest["items"]),
         "steps": steps,
+        "naming": [_model_call(row) for row in rows.naming],
     }
 
 

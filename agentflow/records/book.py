@@ -1,4 +1,4 @@
-"""The door to what is kept about conversations: feedback and what follows from it."""
+"""The door to what is kept about conversations: feedback, names."""
 
 from __future__ import annotations
 
@@ -6,17 +6,20 @@ from typing import Any
 
 from agentflow import clock
 from agentflow.conversation import arguments
-from agentflow.errors import StepNotFound
+from agentflow.errors import StepNotFound, no_session
+from agentflow.live.event_feed import Feeds
 from agentflow.reading.lookup import session_of
 from agentflow.records.feedback import parse_rating
+from agentflow.records.naming import given_name
 from agentflow.store.protocol import Store
 
 
 class Records:
     """What is kept beside the turns of a project's sessions; reached as `runtime.records`."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, feeds: Feeds) -> None:
         self._store = store
+        self._feeds = feeds
 
     async def feedback(
         self, session_id: str, step_order: int, rating: str | int, comment: str | None = None
@@ -34,3 +37,17 @@ class Records:
                 detail={"session_id": session_id, "step_order": order},
             )
         return {"session_id": session_id, "step_order": order, "rating": kept, "comment": said}
+
+    async def name(self, session_id: str, name: str | None) -> dict[str, Any]:
+        """Give a session the name a person chose, one line of at most 200 characters, or with null take its name away.
+
+        Returns `{session_id, name}`. No name that a model finds goes in place of it (R7). Raises `SessionNotFound`,
+        `InvalidInput`.
+        """
+        chosen = None if name is None else given_name(name)
+        record = await session_of(self._store, session_id)
+        told = await self._store.ledger.give_name(record.key, chosen, clock.instant())
+        if told is None:
+            raise no_session(session_id)
+        self._feeds.publish(session_id, *told)
+        return {"session_id": session_id, "name": chosen}

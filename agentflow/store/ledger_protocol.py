@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from agentflow.clock import Instant
+from agentflow.events import LogEntry
+from agentflow.message import Usage
+from agentflow.store.rows import Row
 
 
 class Ledger(Protocol):
@@ -16,3 +20,17 @@ class Ledger(Protocol):
 
     async def rate(self, key: int, step: int, rating: str, comment: str | None, at: Instant) -> bool:
         """Keep the rating of a step in place of an earlier one; false when there is no such step (R11)."""
+
+    async def begin_naming(self, key: int) -> bool:
+        """Count a try to name the session; false when it has a name, was tried often enough, or is gone (R7)."""
+
+    async def end_naming(
+        self, key: int, call: Sequence[Row], name: str | None, at: Instant
+    ) -> tuple[int, list[LogEntry]] | None:
+        """Write the title call, and keep the name unless there is one by now; what the log has of it then (R7)."""
+
+    async def naming_usage(self, key: int) -> Usage:
+        """What the title calls of a session have used, which no turn's sum has (X6)."""
+
+    async def give_name(self, key: int, name: str | None, at: Instant) -> tuple[int, list[LogEntry]] | None:
+        """Put a person's name in place of any other, null to take it away; what the log has of it (R7)."""

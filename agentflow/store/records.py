@@ -32,7 +32,8 @@ class Claimed:
     its ids given, `new_from` where its news begin (C12). `call_id` names the first model call when the claim recorded
     it. `previous_ended_at`: when the session was last at work, null on a first turn and when `resumed` (X11). `log`
     holds the turn's entries of this commit, the last of which has the sequence number `seq`; `before` those written
-    just before for a turn that ended by it, with that turn's id (T30).
+    just before for a turn that ended by it, with that turn's id (T30). `awaits_name`: the session may be named after
+    this turn (R7).
     """
 
     key: int
@@ -61,6 +62,7 @@ class Claimed:
     new_from: int = 0
     usage: Usage = field(default_factory=Usage)
     previous_ended_at: Instant | None = None
+    awaits_name: bool = False
 
     @property
     def inputs(self) -> Mapping[str, Any]:
@@ -379,7 +381,9 @@ class RunRecord:
 
 @dataclass(frozen=True, slots=True)
 class TurnRows:
-    """The rows of one turn by column. `log` has `seq, at, type, ref, data`, `messages` are those it recorded, by id."""
+    """The rows of one turn by column. `log` has `seq, at, type, ref, data`, `messages` are those it recorded, by id,
+    `naming` the calls for the session's name that followed it.
+    """
 
     turn: Record
     steps: Sequence[Record]
@@ -391,3 +395,4 @@ class TurnRows:
     hook_runs: Sequence[Record]
     log: Sequence[Record]
     messages: dict[str, Any]
+    naming: Sequence[Record] = ()

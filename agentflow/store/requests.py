@@ -68,13 +68,14 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class ListSessions:
-    """A page of the sessions, the most recently used first, of all agents or one.
+    """A page of the sessions, the most recently used first, of all agents or one; `search` is found in their names.
 
     `moment` is when the list was begun, `after` what its last page ended with: when that was used, and its key.
     """
 
     agent: str | None = None
     limit: int = 50
+    search: str | None = None
     moment: Instant | None = None
     after: tuple[Instant, int] | None = None
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from agentflow.clock import Instant
-from agentflow.store.ledger import feedback
+from agentflow.message import Usage
+from agentflow.store.ledger import feedback, names
+from agentflow.store.rows import Row
+from agentflow.store.session.close_turn import turn_usage
 from agentflow.store.sql.reader import Reader
 from agentflow.store.sql.writer import Writer
 
@@ -17,3 +22,15 @@ class SqlLedger:
 
     async def rate(self, key: int, step: int, rating: str, comment: str | None, at: Instant) -> bool:
         return await self._writer.run(lambda tx: feedback.rate(tx, key, step, rating, comment, at), key)
+
+    async def begin_naming(self, key: int) -> bool:
+        return await self._writer.run(lambda tx: names.begin(tx, key), key)
+
+    async def end_naming(self, key: int, call: Sequence[Row], name: str | None, at: Instant) -> names.Told | None:
+        return await self._writer.run(lambda tx: names.end(tx, key, call, name, at), key)
+
+    async def naming_usage(self, key: int) -> Usage:
+        return await self._reader.run(lambda tx: turn_usage(tx, key, 0))
+
+    async def give_name(self, key: int, name: str | None, at: Instant) -> names.Told | None:
+        return await self._writer.run(lambda tx: names.give(tx, key, name, at), key)

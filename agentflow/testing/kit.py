@@ -80,11 +80,12 @@ class Kit:
         `replies` are those of a scripted model, dicts or functions of the request, or one function for all of them;
         `model` is a model of your own instead, or an interface of agent.yaml that is called as it says, on loopback.
         `worker` is a function of the request that gives the answer, sync or async, or what agent.yaml may say.
-        `keys` are any other keys of agent.yaml. Returns the file.
+        `keys` are any other keys of agent.yaml. Chats are not named unless `settings` say `name_chats`. Returns the
+        file.
         """
         path = self._agents.write(
             name, model=model, replies=replies, worker=worker, prompt=prompt, tools=tools, hooks=hooks,
-            settings=dict(settings or {}), **keys,
+            settings={"name_chats": False, **(settings or {})}, **keys,
         )  # fmt: skip
         self._put_under_test(name)
         return path

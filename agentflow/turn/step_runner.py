@@ -29,6 +29,7 @@ from agentflow.turn.calls import limit_question
 from agentflow.turn.decide.actions import Done, Fail
 from agentflow.turn.loop import step_hooks
 from agentflow.turn.loop.agent_run import AgentRun
+from agentflow.turn.opening import Opening, first_words
 from agentflow.turn.rules.decisions import AskLimit, Ended, Pause, limit_reached
 from agentflow.turn.rules.machine import LiveTurn
 from agentflow.turn.run import ending
@@ -43,10 +44,13 @@ _log = logging.getLogger("agentflow.turn")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A turn's result, and the queued turn that began in the transaction that ended it (C21)."""
+    """A turn's result, the queued turn that began in the transaction that ended it (C21), and what the conversation
+    began with, when it is to be named (R7).
+    """
 
     result: TurnResult
     started: Claimed | None
+    opening: Opening | None = None
 
 
 class StepRunner:
@@ -164,6 +168,7 @@ class StepRunner:
         self._live.fire(how.trigger)
         level = logging.WARNING if to_state == TurnState.FAILED else logging.INFO
         self._agent.logger.log(level, "turn %s of session %s is %s", self.turn_id, journal.session_id, to_state)
+        opening = self._opening(execution, to_state, answer)
         self._remember(execution)
         awaited = how.awaited
         question = None if awaited is None else awaited.question()
@@ -176,7 +181,15 @@ class StepRunner:
             pending_kind=None if awaited is None else awaited.kind,
             calls=() if awaited is None else awaited.call_dicts(),
         )  # fmt: skip
-        return Outcome(result, started)
+        return Outcome(result, started, opening)
+
+    def _opening(self, execution: Execution, state: TurnState, answer: str | None) -> Opening | None:
+        """Null unless the turn is done with a text and its session awaits a name."""
+        claimed = self._claimed
+        if not (claimed.awaits_name and self.settings.name_chats and state == TurnState.DONE and answer):
+            return None
+        words = first_words(execution.transcript, answer)
+        return words and Opening(self._journal.session_id, claimed.key, claimed.turn, claimed.step, *words)
 
     def _remember(self, execution: Execution) -> None:
         """Keep the history for the next turn; what did not run through in one step is read again from the store."""

@@ -27,6 +27,9 @@ def waterfall(trace: dict[str, Any]) -> Iterator[str]:
         changed = "the configuration has changed" if step["config_changed"] else None
         yield " · ".join(_said(f"step {step['order']}", step["state"], changed))
         yield from _lines(step["nodes"], began, 1)
+    if trace["naming"]:
+        yield "after the turn"
+        yield from _lines(trace["naming"], began, 1)
     if trace["todos"]:
         yield from ("todos", *(f"  [{todo['status']}] {todo['content']}" for todo in trace["todos"]))
 

@@ -8,8 +8,9 @@ COMMANDS = {
     "tree": ".sessions.tree",
     "checkout": ".sessions.checkout",
     "feedback": ".sessions.feedback",
+    "name": ".sessions.name",
     "rm": ".sessions.rm",
     "run-queue": ".sessions.run_queue",
 }
 
-command = LazyGroup("sessions", table=COMMANDS, help="List, read, branch, rate and delete stored conversations.")
+command = LazyGroup("sessions", table=COMMANDS, help="List, read, name, branch, rate and delete stored conversations.")

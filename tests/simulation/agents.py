@@ -222,7 +222,7 @@ def _agent(name: str, settings: dict[str, Any] | None = None, **keys: Any) -> di
         "model": f"scripted/{name}",
         "prompt": "You are simulated.",
         "tools": _TOOLS,
-        "settings": {**_LIMITS, "logging_level": "off", **(settings or {})},
+        "settings": {**_LIMITS, "logging_level": "off", "name_chats": False, **(settings or {})},
         **keys,
     }
 

@@ -188,6 +188,17 @@ class Settings(Keys):
     compaction_interface: Annotated[str | None, AfterValidator(_interface_named)] = Field(
         default=None, min_length=1, description="The interface that writes the summary; unset: main."
     )
+    name_chats: bool = Field(
+        default=True, description="Give a session a short name once its agent has answered, by a model call of its own."
+    )
+    naming_interface: Annotated[str | None, AfterValidator(_interface_named)] = Field(
+        default=None, min_length=1, description="The interface that writes the name; unset: main."
+    )
+    retention_days: int | None = Field(
+        default=None,
+        ge=0,
+        description="Days after which cleanup removes an unused session; unset: the project's; 0: never.",
+    )
     memory: bool = Field(default=False, description="Reserved: accepted, without effect.")
     observability: bool = Field(
         default=True, description="Keep messages, calls and usage; false erases a turn's texts when it ends."

@@ -25,7 +25,9 @@ class ProjectKeys(Keys):
     environment: Literal["production", "studio", "evaluation"] = Field(
         default="production", description="What the sessions are for; it decides about snapshots."
     )
-    retention_days: int = Field(default=0, ge=0, description="Days after which cleanup removes a session; 0: never.")
+    retention_days: int = Field(
+        default=0, ge=0, description="Days after which cleanup removes an unused session; 0: never."
+    )
 
     _written = field_validator("db", mode="wrap")(as_written)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -33,10 +34,12 @@ WITH listed AS (
         (SELECT max(e.at) FROM event e WHERE e.session_key = s.key AND e.at <= ?), s.created_at
     ) END AS used
     FROM session s WHERE s.created_at <= ? AND (CAST(? AS TEXT) IS NULL OR s.agent = ?)
+    AND (CAST(? AS TEXT) IS NULL OR lower(s.name) LIKE ? ESCAPE '!')
 )
 SELECT key, used, count(*) OVER () FROM listed WHERE used < ? OR (used = ? AND key < ?)
 ORDER BY used DESC, key DESC LIMIT ?
 """
+_LIKE = re.compile("[!%_]")
 _FIRST = (2**63 - 1, 2**63 - 1)
 
 _STEP = f"""
@@ -65,7 +68,8 @@ def sessions(tx: Tx, asked: ListSessions) -> Listed:
     if moment is None:
         moment = tx.one("SELECT coalesce(max(updated_at), 0) FROM session")[0]
     used, key = asked.after or _FIRST
-    page = tx.all(_LISTED, *(moment,) * 3, asked.agent, asked.agent, used, used, key, asked.limit)
+    pattern = None if asked.search is None else "%" + _LIKE.sub(r"!\g<0>", asked.search.lower()) + "%"
+    page = tx.all(_LISTED, *(moment,) * 3, *(asked.agent,) * 2, *(pattern,) * 2, used, used, key, asked.limit)
     marks = ", ".join("?" * len(page))
     found = {} if not page else {row[0]: row for row in tx.all(f"{_SESSION} WHERE s.key IN ({marks})", *_keys(page))}
     more = page[0][2] - len(page) if page else 0

@@ -44,7 +44,11 @@ def turn_rows(tx: Tx, key: int, number: int | None) -> TurnRows | None:
     steps, executions, llm_calls, tool_calls, questions, todo_lists, hook_runs = (
         _rows(tx, table, "turn = ?", key, turn["number"]) for table in _OF_TURN
     )
-    return TurnRows(turn, steps, executions, llm_calls, tool_calls, questions, todo_lists, hook_runs, log, messages)
+    after = "turn = 0 AND step IN (SELECT number FROM step WHERE session_key = llm_call.session_key AND turn = ?)"
+    naming = _rows(tx, "llm_call", f"{after} ORDER BY requested_at, id", key, turn["number"])
+    return TurnRows(
+        turn, steps, executions, llm_calls, tool_calls, questions, todo_lists, hook_runs, log, messages, naming
+    )  # fmt: skip
 
 
 def _rows(tx: Tx, table: str, where: str, *params: Any) -> list[Record]:

@@ -95,7 +95,7 @@ def begin_again(tx: Tx, session: SessionRow, owning: Owning, found: Unbegun) -> 
         _before(tx, session, recorded[0][0]) if recorded else session.head, session.head,
         None if head_id is None else head_id[0], session.branches, session.executions, found.options, messages, None,
         session.seq, log, forks=not recorded and session.head is not None and not session.is_tip(tx),
-        answer=_answer_there(tx, session, messages, head_id),
+        answer=_answer_there(tx, session, messages, head_id), awaits_name=session.awaits_name,
     )  # fmt: skip
 
 

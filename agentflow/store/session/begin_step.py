@@ -59,5 +59,5 @@ class Claiming:
         return Claimed(
             session.key, session.epoch, turn, turn_id, session.steps, execution, base, session.head, last_id,
             session.branches, session.executions, options, messages, call_id, session.seq, log,
-            tuple(self.before),
+            tuple(self.before), awaits_name=session.awaits_name,
         )  # fmt: skip

@@ -235,7 +235,10 @@ def _end(
 
 
 def turn_usage(tx: Tx, key: int, turn: int) -> Usage:
-    """What a turn's model calls reported, summed; costs are decimals in text, so they are added here (X6)."""
+    """What a turn's model calls reported, summed; costs are decimals in text, so they are added here (X6).
+
+    The calls of no turn have the number 0: those that name the session.
+    """
     total = Usage()
     for *tokens, cost in tx.all(
         "SELECT input, output, cache_read, cache_write, cost FROM llm_call WHERE session_key = ? AND turn = ?",

@@ -18,9 +18,12 @@ from agentflow.store.reads.messages import message_at
 from agentflow.store.rows import Row
 from agentflow.store.sql.transaction import Tx
 
+NAME_TRIES = 3
+"""How often a session is tried to be named (R7)."""
+
 _COLUMNS = (
     "key", "agent", "branch", "depth", "seq", "epoch", "turn", "owner", "lease_until", "stop_turn", "queued", "turns",
-    "steps", "executions", "branches", "ended_at", "outcome",
+    "steps", "executions", "branches", "ended_at", "outcome", "name", "name_tries", "environment",
 )  # fmt: skip
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM session WHERE "
 _INSERT = (
@@ -56,6 +59,9 @@ class SessionRow:
     branches: int
     ended_at: int | None
     outcome: str | None
+    name: str | None
+    name_tries: int
+    environment: str
     created: bool = False
     rows: list[Row] = field(default_factory=list)
     log: list[LogEntry] = field(default_factory=list)
@@ -95,6 +101,11 @@ class SessionRow:
     @head.setter
     def head(self, place: Place | None) -> None:
         self.branch, self.depth = place or (None, None)
+
+    @property
+    def awaits_name(self) -> bool:
+        """Whether it is to be named after a turn: evaluations never are (R7, R9)."""
+        return self.name is None and self.name_tries < NAME_TRIES and self.environment != "evaluation"
 
     def turn_id(self, tx: Tx) -> str:
         """The id of the turn that has the session."""

@@ -139,6 +139,7 @@ class SqliteDatabase(Database):
             _use_wal(connection)
             connection.execute(f"PRAGMA synchronous={self._synchronous}")
             connection.execute("PRAGMA foreign_keys=ON")
+            connection.create_function("lower", 1, _lower, deterministic=True)
         except sqlite3.Error as error:
             if connection is not None:
                 connection.close()
@@ -196,6 +197,11 @@ class SqliteDatabase(Database):
 
 
 _OPENINGS = 5
+
+
+def _lower(text: str | None) -> str | None:
+    """In place of SQLite's own, which knows no letters but those of ASCII: as every other database does."""
+    return None if text is None else text.lower()
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:

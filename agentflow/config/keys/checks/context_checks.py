@@ -1,4 +1,4 @@
-"""What `context:` and the `compaction_*` settings must be to each other (A4, B25)."""
+"""What `context:`, the `compaction_*` settings and the interfaces that settings name must be (A4, B25)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def context_complaints(data: Mapping[str, Any], known: Mapping[str, str]) -> Ite
 
 def _settings(data: Mapping[str, Any], known: Mapping[str, str]) -> Iterator[Complaint]:
     settings = _mapping(data.get("settings"))
-    yield from _known(settings.get("compaction_interface"), known, ("settings", "compaction_interface"))
+    for key in ("compaction_interface", "naming_interface"):
+        yield from _known(settings.get(key), known, ("settings", key))
 
 
 def _window(context: Mapping[str, Any], window: float | None) -> Iterator[Complaint]:

@@ -99,7 +99,7 @@ def test_no_spelling_is_a_key_that_exists() -> None:
 @pytest.mark.parametrize(
     ("line", "answer"),
     [
-        ("settings: {name_chats: true}", "chats are not named in this version; leave it out"),
+        ("name_chats: false", "write `settings: {name_chats: false}`"),
         ("sub_agents: [{name: x}]", "`sub_agents: [x]`"),
         ("planning: {enabled: true}", "write `planning: true` alone"),
         ("planning: {enabled: false}", "write `planning: false` alone"),
