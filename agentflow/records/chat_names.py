@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from agentflow import clock
 from agentflow.agents.loaded_agent import LoadedAgent
 from agentflow.clock import Instant, NewId
-from agentflow.errors import AgentflowError
+from agentflow.errors import AgentflowError, ModelError
 from agentflow.live.event_feed import Feed, Feeds
 from agentflow.message import Usage
 from agentflow.models.assembly import Reply
@@ -90,7 +90,7 @@ class ChatNames:
             reply = await self._replied(agent, model, request, stream)
             return _Asked(stream, at, name_in(reply), reply, None)
         except AgentflowError as error:
-            level = logging.INFO if model.scripted else logging.WARNING  # few scripts reckon with a title call
+            level = logging.INFO if model.scripted else logging.WARNING
             agent.logger.log(level, "session %s has no name yet: %s", opening.session_id, error)
             return _Asked(stream, at, None, reply, error)
 
@@ -100,7 +100,9 @@ class ChatNames:
         return await stream_reply(model, request, stream, unheard, "", _no_checkpoint, timeout_secs=limit, retries=0)
 
     async def _keep(self, agent: LoadedAgent, opening: Opening, asked: _Asked) -> None:
-        """Of an unobserved agent the name alone stays (R5)."""
+        """Of an unobserved agent the name alone stays (R5); a script that does not reckon with the call has not made it."""
+        if isinstance(asked.failure, ModelError) and asked.failure.kind == "script":
+            return
         written = _rows(opening.step, asked) if agent.config.settings.observability else ()
         told = await self._store.ledger.end_naming(opening.session_key, written, asked.name, clock.instant())
         if told is not None:

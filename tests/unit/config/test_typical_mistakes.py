@@ -26,7 +26,6 @@ MISTAKES = [
     ("planning: {planner: summarizer}", "write `planner: llm://summarizer`"),
     ("settings: {limits: {max_iterations: 3}}", "`settings: {max_iterations: 20}`"),
     ("settings: {lean_history: 'false'}", "remove the quotes"),
-    ("settings: {name_chats: true}", "chats are not named in this version"),
     ("settings: {logging_level: warning}", "write `logging_level: warn`"),
     ("hooks: {PreToolUse: [check]}", "write `pre_tool: [check]`"),
     ("hooks: [check]", "`hooks: {step_start: [load_customer]}`"),
