@@ -100,7 +100,7 @@ class ChatNames:
         return await stream_reply(model, request, stream, unheard, "", _no_checkpoint, timeout_secs=limit, retries=0)
 
     async def _keep(self, agent: LoadedAgent, opening: Opening, asked: _Asked) -> None:
-        """Of an unobserved agent the name alone stays (R5); a script that does not reckon with the call has not made it."""
+        """Of an unobserved agent the name alone stays (R5); a script that does not reckon with the call made none."""
         if isinstance(asked.failure, ModelError) and asked.failure.kind == "script":
             return
         written = _rows(opening.step, asked) if agent.config.settings.observability else ()
@@ -128,7 +128,7 @@ def _rows(step: int, asked: _Asked) -> tuple[Row, ...]:
             input=usage.input, output=usage.output, cache_read=usage.cache_read, cache_write=usage.cache_write,
             cost=None if usage.cost is None else str(usage.cost),
             error=None if asked.failure is None else compact_json(asked.failure.as_dict()),
-            checkpoint=None, id=stream.call_id,
+            checkpoint=None, finish_word=None if reply is None else reply.finish_word, id=stream.call_id,
         ),
     )  # fmt: skip
 
