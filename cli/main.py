@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import sys
 from collections.abc import Sequence
-from typing import TextIO, cast
+from types import FrameType
+from typing import NoReturn, TextIO, cast
 
 import click
 
@@ -64,8 +66,16 @@ def main() -> None:
     occupy_closed_descriptors()
     if sys.stderr is not None:
         sys.stderr = cast(TextIO, PlainStream(sys.stderr))  # logs and warnings reach it without asking us
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(Exit.SIGTERM))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _leave)
     sys.exit(run(sys.argv[1:], take_standard_output()))
+
+
+def _leave(number: int, _: FrameType | None) -> NoReturn:
+    """A signal while no turn runs: nothing is to be kept, so nothing is unwound, which a burst could meet half-way."""
+    with contextlib.suppress(OSError):  # past Python's buffers, for the same reason
+        os.write(2, b"interrupted\n")
+    os._exit(128 + number)
 
 
 def run(args: Sequence[str], results: TextIO | None = None) -> int:

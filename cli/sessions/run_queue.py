@@ -31,7 +31,8 @@ async def _run(runtime: Runtime, session: str, output: Output, where: tuple[str,
     from ..terminal.interrupts import Interrupts
     from ..terminal.waiting import tell_waiting
 
-    async with Interrupts(lambda: runtime.stop(session), runtime.end_turns) as interrupts:
+    async with Interrupts() as interrupts:
+        interrupts.ends_by(lambda: runtime.stop(session), runtime.end_turns)
         results = await runtime.run_queue(session)
     for result in results:
         if as_json:

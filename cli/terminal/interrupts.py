@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM while a turn runs: the first one ends the turn, a second one ends the process (B78)."""
+"""Ctrl-C and SIGTERM while a turn is asked for and runs: the first ends the turn, a second the process (B78)."""
 
 from __future__ import annotations
 
@@ -6,47 +6,75 @@ import asyncio
 import contextlib
 import os
 import signal
+import time
 from collections.abc import Callable, Coroutine
 from types import FrameType, TracebackType
 from typing import Any, Self
 
+BURST_SECS = 0.5  # `timeout`, a service manager and a terminal signal a process and its group: two, but meant once
+
+Ending = Callable[[], Coroutine[Any, Any, object]]
+
 
 class Interrupts:
-    """While it is entered the first signal starts `stop()`, or `leave()` when it comes from who ends the process.
+    """While it is entered the first signal raises a flag and wakes the loop, which ends the turn.
 
-    `exit_code` is that signal's from then on, else null, and `raised` is set.
+    `exit_code` is that signal's from then on, else null, and `raised` is set. What else comes within half a second is
+    the same burst; a signal after it ends the process at once. `now` gives seconds.
     """
 
-    def __init__(
-        self, stop: Callable[[], Coroutine[Any, Any, object]], leave: Callable[[], Coroutine[Any, Any, object]]
-    ) -> None:
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self.exit_code: int | None = None
         self.raised = asyncio.Event()
-        self._ways = {signal.SIGINT: stop, signal.SIGTERM: leave}
+        self._now = now
+        self._first_at = 0.0
+        self._ways: dict[int, Ending] = {}
         self._stopping: asyncio.Task[object] | None = None
+
+    def ends_by(self, stop: Ending, leave: Ending) -> None:
+        """From now on there is something to end: by `stop()` for the user, by `leave()` for who ends the process.
+
+        A signal that came before, while the turn was still being asked for, ends it now.
+        """
+        self._ways = {signal.SIGINT: stop, signal.SIGTERM: leave}
+        if self.raised.is_set():
+            self._end()
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
         # Not the loop's own signal handlers: those would wait for a loop that a callback keeps busy.
-        self._previous = {number: signal.signal(number, self._on_signal) for number in self._ways}
+        self._previous = {number: signal.signal(number, self._on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._stopping is not None:
-            await asyncio.gather(self._stopping, return_exceptions=True)
+        await self.settled()
         for number, handler in self._previous.items():
             signal.signal(number, handler)
 
+    async def settled(self) -> None:
+        """Returns once what a signal ended has ended."""
+        if self.exit_code is not None and self._ways:
+            await self.raised.wait()
+        if self._stopping is not None:
+            await asyncio.gather(self._stopping, return_exceptions=True)
+
     def _on_signal(self, number: int, _: FrameType | None) -> None:
         if self.exit_code is not None:
-            os._exit(128 + number)
-        self.exit_code = 128 + number
+            if self._now() - self._first_at > BURST_SECS:
+                os._exit(128 + number)
+            return
+        self.exit_code, self._first_at = 128 + number, self._now()
         with contextlib.suppress(OSError):  # written past Python's buffers, which the signal may have met half-way
             os.write(2, b"stopping the turn; once more ends at once\n")
-        self._loop.call_soon_threadsafe(self._start, number)
+        self._loop.call_soon_threadsafe(self._wake)
 
-    def _start(self, number: int) -> None:
+    def _wake(self) -> None:
         self.raised.set()
-        self._stopping = self._loop.create_task(self._ways[signal.Signals(number)]())
+        if self._ways:
+            self._end()
+
+    def _end(self) -> None:
+        assert self.exit_code is not None
+        self._stopping = self._loop.create_task(self._ways[self.exit_code - 128]())

@@ -61,17 +61,20 @@ def command(
 async def _answer(
     runtime: Runtime, session: str, choices: Choices, text: str | None, view: Answer, where: tuple[str, ...]
 ) -> int:
+    from ..terminal.interrupts import Interrupts
     from .follow import Hints, follow_turn
 
-    status = await runtime.status(session)
-    hints = Hints(["agentflow", "run", status["agent_id"], "-s", session, *where], where)
-    if not choices:
-        return await follow_turn(runtime, await runtime.answer(session, text=text), view, hints)
-    answers: dict[str, Any] = dict(choices)
-    if text is not None:
-        answers[_first_left(status["questions"] or [], choices)] = text
-    receipt = await runtime.answer(session, tool_call_id=status["tool_call_id"], answers=answers)
-    return await follow_turn(runtime, receipt, view, hints)
+    async with Interrupts() as interrupts:
+        status = await runtime.status(session)
+        if choices:
+            answers: dict[str, Any] = dict(choices)
+            if text is not None:
+                answers[_first_left(status["questions"] or [], choices)] = text
+            receipt = await runtime.answer(session, tool_call_id=status["tool_call_id"], answers=answers)
+        else:
+            receipt = await runtime.answer(session, text=text)
+        hints = Hints(["agentflow", "run", status["agent_id"], "-s", session, *where], where)
+        return await follow_turn(runtime, receipt, view, hints, interrupts)
 
 
 def _result(text: str | None, choices: tuple[str, ...]) -> Any:
@@ -90,17 +93,19 @@ async def _settle(runtime: Runtime, session: str, call: str, result: Any, view: 
     """Gives the result, and follows the turn from its next step on."""
     from agentflow import Receipt
 
+    from ..terminal.interrupts import Interrupts
     from .follow import Hints, follow_turn
 
-    status, seq = await runtime.status(session), 0
-    async for event in runtime.events(session):
-        seq = event.seq or seq
-    settled = await runtime.settle(session, call, result=result)
-    if settled["outcome"] != "settled":
-        note(f"the result of {call} {_NOT_TAKEN[settled['outcome']]}")
-    hints = Hints(["agentflow", "run", status["agent_id"], "-s", session, *where], where)
-    receipt = Receipt(session, settled["turn_id"], False, settled["outcome"] != "settled", seq)
-    return await follow_turn(runtime, receipt, view, hints)
+    async with Interrupts() as interrupts:
+        status, seq = await runtime.status(session), 0
+        async for event in runtime.events(session):
+            seq = event.seq or seq
+        settled = await runtime.settle(session, call, result=result)
+        if settled["outcome"] != "settled":
+            note(f"the result of {call} {_NOT_TAKEN[settled['outcome']]}")
+        hints = Hints(["agentflow", "run", status["agent_id"], "-s", session, *where], where)
+        receipt = Receipt(session, settled["turn_id"], False, settled["outcome"] != "settled", seq)
+        return await follow_turn(runtime, receipt, view, hints, interrupts)
 
 
 def _by_header(given: tuple[str, ...]) -> Choices:

@@ -44,12 +44,13 @@ class Request:
 
 async def run_turn(runtime: Runtime, request: Request, view: Answer) -> int:
     """Runs the turn, shows it and returns the exit code. Raises what `submit` raises."""
-    session = await _session(runtime, request)
-    given = await _input(runtime, session, request)
-    receipt = await runtime.submit(session, given, agent=request.agent, limits=request.limits)
     new = request.session is None and not request.resume
-    again = ["agentflow", "run", request.agent, "-s", session, *request.place]
-    return await follow_turn(runtime, receipt, view, Hints(again, request.place, tell=new))
+    async with Interrupts() as interrupts:
+        session = await _session(runtime, request)
+        given = await _input(runtime, session, request)
+        receipt = await runtime.submit(session, given, agent=request.agent, limits=request.limits)
+        again = ["agentflow", "run", request.agent, "-s", session, *request.place]
+        return await follow_turn(runtime, receipt, view, Hints(again, request.place, tell=new), interrupts)
 
 
 @dataclass(frozen=True)
@@ -61,21 +62,21 @@ class Hints:
     tell: bool = False
 
 
-async def follow_turn(runtime: Runtime, receipt: Receipt, view: Answer, hints: Hints) -> int:
+async def follow_turn(runtime: Runtime, receipt: Receipt, view: Answer, hints: Hints, interrupts: Interrupts) -> int:
     """Shows a turn to its end and asks what it asks where somebody can answer; the exit code."""
-    stop, leave = partial(runtime.stop, receipt.session_id, receipt.turn_id), partial(_leave, runtime, receipt)
-    async with Interrupts(stop, leave) as interrupts:
+    interrupts.ends_by(partial(runtime.stop, receipt.session_id, receipt.turn_id), partial(_leave, runtime, receipt))
+    result = await _follow(runtime, receipt, view)
+    while result.question is not None and interrupts.exit_code is None and can_ask():
+        view.pause()
+        try:
+            answers = await ask(result.question["questions"], interrupts)
+        except NoAnswer:
+            note("")
+            break
+        call_id = result.question["tool_call_id"]
+        receipt = await runtime.answer(receipt.session_id, tool_call_id=call_id, answers=answers)
         result = await _follow(runtime, receipt, view)
-        while result.question is not None and interrupts.exit_code is None and can_ask():
-            view.pause()
-            try:
-                answers = await ask(result.question["questions"], interrupts)
-            except NoAnswer:
-                note("")
-                break
-            call_id = result.question["tool_call_id"]
-            receipt = await runtime.answer(receipt.session_id, tool_call_id=call_id, answers=answers)
-            result = await _follow(runtime, receipt, view)
+    await interrupts.settled()
     if interrupts.exit_code is not None and result.pending_kind is not None:
         result = await runtime.result(receipt.session_id, receipt.turn_id)
     view.end(result)

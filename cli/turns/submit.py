@@ -51,13 +51,16 @@ def _read(file: Any) -> dict[str, Any]:
 
 
 async def _submit(runtime: Runtime, session: str, given: dict[str, Any], view: Answer, where: tuple[str, ...]) -> int:
+    from ..terminal.interrupts import Interrupts
     from .follow import Hints, follow_turn
 
-    receipt = await runtime.submit(session, given)
-    if not receipt.turn_id:
-        moved = given["type"] == "head.move"
-        note(f"the head of {session} is at {given['message_id']}" if moved else f"recorded in {session}")
-        await tell_waiting(runtime, session, where)
-        return 0
-    agent = (await runtime.status(session))["agent_id"]
-    return await follow_turn(runtime, receipt, view, Hints(["agentflow", "run", agent, "-s", session, *where], where))
+    async with Interrupts() as interrupts:
+        receipt = await runtime.submit(session, given)
+        if not receipt.turn_id:
+            moved = given["type"] == "head.move"
+            note(f"the head of {session} is at {given['message_id']}" if moved else f"recorded in {session}")
+            await tell_waiting(runtime, session, where)
+            return interrupts.exit_code or 0
+        agent = (await runtime.status(session))["agent_id"]
+        hints = Hints(["agentflow", "run", agent, "-s", session, *where], where)
+        return await follow_turn(runtime, receipt, view, hints, interrupts)

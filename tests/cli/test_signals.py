@@ -69,3 +69,36 @@ def test_a_signal_takes_back_a_turn_that_still_waits(
     process.communicate(timeout=60)
     assert process.returncode == code
     assert json.loads(agentflow("sessions", "show", "s-1", "--json").out)["queued"] == 0
+
+
+@pytest.mark.parametrize("numbers", [(signal.SIGTERM, signal.SIGTERM), (signal.SIGINT, signal.SIGTERM)])
+def test_a_burst_of_signals_loses_nothing_that_was_said(
+    spawn: Spawn, agentflow: Command, numbers: tuple[signal.Signals, ...]
+) -> None:
+    """D70: `timeout` signals the process, then its group."""
+    process = _streaming(spawn)
+    for number in numbers * 3:
+        process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode in (130, 143)
+    assert err.count("stopping the turn") == 1
+    assert "Traceback" not in err
+    transcript = agentflow("sessions", "show", "s-1").out
+    assert "assistant: one" in transcript
+    assert "<ABORTED BY USER>" in transcript or "<INTERRUPTED>" in transcript
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_look_that_waits_ends_at_the_first_of_a_burst(
+    spawn: Spawn, agentflow: Command, number: signal.Signals
+) -> None:
+    """D69"""
+    agentflow("run", "echo", "-s", "s-1", "Hello")
+    process = spawn("events", "s-1", "--follow")
+    assert process.stdout is not None
+    assert json.loads(process.stdout.readline())["type"] == "session.created"
+    for _ in range(5):
+        process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert "Traceback" not in err
