@@ -16,6 +16,7 @@ from agentflow.config.inputs import check_inputs
 from agentflow.errors import AgentflowError, AgentNotFound, InvalidConfig, StoreError
 from agentflow.live.event_feed import Feeds
 from agentflow.live.history_cache import HistoryCache
+from agentflow.live.home import another_loop
 from agentflow.live.interrupt import StopReason
 from agentflow.live.owner import LEASE, RENEW, Owner, is_alive
 from agentflow.reading.status import is_running, open_pause
@@ -102,9 +103,13 @@ class RunningTurns:
         self._heartbeat: asyncio.Task[None] | None = None
 
     def get(self, session_id: str, turn_id: str) -> Running | None:
-        """This turn, when it runs here."""
+        """This turn, when it runs here. Raises `InvalidInput` in another loop than its own."""
         running = self._turns.get(session_id)
-        return running if running is not None and running.runner.turn_id == turn_id else None
+        if running is None or running.runner.turn_id != turn_id:
+            return None
+        if running.task.get_loop() is not asyncio.get_running_loop():
+            raise another_loop()
+        return running
 
     def interrupt(self, session_id: str, turn_id: str, reason: StopReason) -> None:
         """Ask this turn to end, when it runs here."""

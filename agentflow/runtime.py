@@ -1,7 +1,7 @@
 """The façade: open a project, submit, stream, wait, read. The only place that picks adapters.
 
-A `Runtime` belongs to the event loop it was opened in. Turns run as tasks of their own: whoever submitted one may
-leave, and the turn goes on (T26).
+A `Runtime` belongs to the process and the event loop it is first used in; elsewhere it says so. Turns run as tasks
+of their own: whoever submitted one may leave, and the turn goes on (T26).
 """
 
 from __future__ import annotations

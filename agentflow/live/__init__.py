@@ -1,1 +1,4 @@
-"""What only this process knows of its turns: event_feed, history_cache, interrupt, owner. No file knows another."""
+"""What only this process knows of its turns: home, event_feed, history_cache, interrupt, owner.
+
+No file knows another.
+"""

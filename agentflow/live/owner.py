@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import socket
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from agentflow.clock import SECOND, Instant, instant, uuid7
@@ -27,7 +27,11 @@ class Owner:
         self._token = uuid7()
         self._lost: set[str] = set()
         _lost[self._token] = self._lost
-        self.text = "|".join((*_machine(), str(os.getpid()), _start_time(os.getpid()) or "", self._token))
+
+    @cached_property
+    def text(self) -> str:
+        """Told when first asked: a runtime may be opened in a process and first used in a child of it."""
+        return "|".join((*_machine(), str(os.getpid()), _start_time(os.getpid()) or "", self._token))
 
     def lost(self, turn_id: str) -> None:
         """The task of this turn is gone and the store still says that it runs."""

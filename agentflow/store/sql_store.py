@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import Any
 
 from agentflow.clock import Instant
@@ -10,6 +11,7 @@ from agentflow.context.tokens import Report
 from agentflow.conversation.queue import Entry
 from agentflow.conversation.tree import Place
 from agentflow.events import Event
+from agentflow.live.home import Home
 from agentflow.store.jobs import append, settle
 from agentflow.store.jobs.claim import claim, take_up
 from agentflow.store.jobs.merge_view import merge_view
@@ -68,8 +70,9 @@ class SqlStore:
     """Implements `Store` (its contract stands there) for SQLite and Postgres."""
 
     def __init__(
-        self, database: Database, on_commit: Callable[[int], None] | None = None, jobs: OpenJobs = JobThread
+        self, database: Database, on_commit: Callable[[int], None] | None = None, jobs: OpenJobs | None = None
     ) -> None:
+        jobs = jobs or partial(JobThread, home=Home())
         self._database = database
         self._writer = Writer(database, on_commit, jobs)
         self._reader = Reader(database, jobs)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
 from agentflow.errors import StoreError
+from agentflow.live.home import Home
 from agentflow.store.sql.transaction import Tx
 
 T = TypeVar("T")
@@ -60,12 +61,14 @@ OpenJobs = Callable[[str, Work, Finish, int], JobRunner]
 class JobThread:
     """Runs jobs on one daemon thread, started by the first, in groups of at most `limit`.
 
+    Jobs come from any loop, but where there is a `home`, which the threads of one store share, only from there.
     `work` runs a group of jobs and sets each one's value or error. When it raises, the thread is dead: the group and
     all later jobs get `StoreError`. `finish` is called once, on the thread, when it ends.
     """
 
-    def __init__(self, name: str, work: Work, finish: Finish, limit: int) -> None:
+    def __init__(self, name: str, work: Work, finish: Finish, limit: int, home: Home | None = None) -> None:
         self._name = name
+        self._home = home
         self._limit = limit
         self._work = work
         self._finish = finish
@@ -77,6 +80,8 @@ class JobThread:
     async def run(self, call: Callable[[Tx], T], lock_key: int | str = 0) -> T:
         """The job's result. Cancelling the caller does not cancel the job."""
         loop = asyncio.get_running_loop()
+        if self._home is not None:
+            self._home.check(loop)
         job = Job(call, lock_key, loop)
         with self._lock:
             if self._closed:
