@@ -84,7 +84,7 @@ class Project:
             "interfaces": {"main": main},
             "prompt": "You mark places.",
             "tools": ["mark", "fallible"],
-            "settings": settings or {},
+            "settings": {"name_chats": False, **(settings or {})},
         }
         agent.write_text(json.dumps(keys))
 

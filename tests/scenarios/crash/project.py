@@ -32,6 +32,7 @@ def write(project: Path) -> None:
         folder = project / "agents" / name
         folder.mkdir(parents=True)
         given = {"name": name, "model": f"scripted/{name}", "prompt": "You are under test.", **keys}
+        given["settings"] = {"name_chats": False, **given.get("settings", {})}
         (folder / "agent.yaml").write_text(json.dumps(given), encoding="utf-8")
 
 
