@@ -44,6 +44,8 @@ DONE = "done"
 LLM_DELTA = "llm.delta"
 FLOW_EMITTED = "flow.emitted"
 MODEL_LOADING = "model.loading"  # {call_id, model}: the first call of this process waits for litellm's import
+MODEL_RETRYING = "model.retrying"  # {call_id, attempt, error, next_secs}: an attempt of a model call failed (T16)
+HOOK_STARTED = "hook.started"  # {point, flow, tool_call_id?}: a hook is being called; its end is logged (T37)
 WORKER_RETRYING = "worker.retrying"  # {attempt, error, next_secs}: an attempt to ask the worker failed (C34)
 
 

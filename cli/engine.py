@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
+
+from .terminal.colors import COLOR, Choice
+from .terminal.output import Output
 
 if TYPE_CHECKING:
     from agentflow import Runtime
@@ -26,9 +29,42 @@ _db_option = click.option(
 )
 
 
+def _set_quiet(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    output = ctx.find_object(Output)
+    if output is not None and wanted:
+        output.quiet = True
+
+
+def _set_color(_: click.Context, __: click.Parameter, choice: Choice) -> None:
+    COLOR.choice = choice
+
+
+_quiet_option = click.option(
+    "--quiet",
+    is_flag=True,
+    expose_value=False,
+    callback=_set_quiet,
+    help="Do not tell what goes on while the turn runs.",
+)
+_color_option = click.option(
+    "--color",
+    type=click.Choice(get_args(Choice)),
+    default="auto",
+    expose_value=False,
+    is_eager=True,
+    callback=_set_color,
+    help="Colours on standard error.  [default: auto, as NO_COLOR, FORCE_COLOR and the terminal say]",
+)
+
+
 def engine_options(command: F) -> F:
     """Gives a command `project` and `db`, as `with_runtime` takes them."""
     return project_option(_db_option(command))
+
+
+def following_options(command: F) -> F:
+    """Gives a command that follows a turn `--quiet` and `--color`; they set the output, not a parameter."""
+    return _quiet_option(_color_option(command))
 
 
 def project_of(agent: str, project: Path) -> Path:

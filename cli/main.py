@@ -14,6 +14,7 @@ import click
 
 from .exits import Exit, of_error
 from .lazy import LazyGroup
+from .terminal.colors import COLOR
 from .terminal.output import Output, note, occupy_closed_descriptors, take_standard_output
 from .terminal.plain import PlainStream
 
@@ -85,10 +86,11 @@ def run(args: Sequence[str], results: TextIO | None = None) -> int:
     (B77).
     """
     output = Output(results or sys.stdout)
+    COLOR.choice = "auto"
     with contextlib.redirect_stdout(sys.stderr):
         code = _invoke(args, output)
     if output.failure is not None:
-        note(f"error: standard output cannot be written: {output.failure.strerror}")
+        note(f"error: standard output cannot be written: {output.failure.strerror}", "error")
         return code or Exit.FAILED
     return code
 
@@ -103,14 +105,14 @@ def _invoke(args: Sequence[str], output: Output) -> int:
         note("interrupted")
         return Exit.SIGINT
     except OSError as error:
-        note(f"error: {error}")
+        note(f"error: {error}", "error")
         return Exit.FAILED
     except Exception as error:
         from agentflow import AgentflowError
 
         if not isinstance(error, AgentflowError):
             return _fault(error)
-        note(f"error ({error.code}): {error}")
+        note(f"error ({error.code}): {error}", "error")
         if error.code in HINTS:
             note(HINTS[error.code])
         return of_error(error.code)

@@ -67,6 +67,10 @@ CATALOGUE: dict[str, Described] = {
     events.LLM_DELTA: Described("call_id, offset, text?, reasoning?, heard?", "A piece of a reply.", STREAMED),
     events.FLOW_EMITTED: Described("name, data, tool_call_id?", "A flow called `ctx.emit`.", STREAMED),
     events.MODEL_LOADING: Described("call_id, model", "The first call of this process loads litellm.", STREAMED),
+    events.MODEL_RETRYING: Described(
+        "call_id, attempt, error, next_secs", "An attempt of a model call failed; another follows.", STREAMED
+    ),
+    events.HOOK_STARTED: Described("point, flow, tool_call_id?", "A hook is being called.", STREAMED),
     events.WORKER_RETRYING: Described("attempt, error, next_secs", "An attempt to ask the worker failed.", STREAMED),
 }
 

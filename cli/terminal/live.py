@@ -11,6 +11,7 @@ class LiveText:
     def __init__(self) -> None:
         self._call_id: str | None = None
         self._shown = ""  # the text of the call that streams now
+        self._broken = False  # its open line was ended already
 
     def delta(self, data: dict[str, Any]) -> str:
         """What to print for one delta; each model call starts on a line of its own.
@@ -22,14 +23,21 @@ class LiveText:
             return ""
         line_break = ""
         if data["call_id"] != self._call_id:
-            line_break = "\n" if self._shown and not self._shown.endswith("\n") else ""
+            line_break = self.break_line()
             self._call_id, self._shown = data["call_id"], ""
         self._shown += text
+        self._broken = False
         return line_break + text
+
+    def break_line(self) -> str:
+        """The end of the line that stands open, for whoever writes beside the text; empty when none does."""
+        is_open = bool(self._shown) and not self._shown.endswith("\n") and not self._broken
+        self._broken = self._broken or is_open
+        return "\n" if is_open else ""
 
     def end(self, answer: str | None) -> str:
         """The rest: nothing more than a line end when the answer was streamed, the whole answer when it was not."""
+        line_break = self.break_line()
         if answer is None or answer == self._shown:
-            return "\n" if self._shown and not self._shown.endswith("\n") else ""
-        line_break = "\n" if self._shown and not self._shown.endswith("\n") else ""
+            return line_break
         return line_break + answer + ("" if answer.endswith("\n") else "\n")

@@ -8,6 +8,8 @@ import os
 import sys
 from typing import Any, TextIO
 
+from .area import AREA, raw_standard_error
+from .colors import COLOR, Meaning, has_colors, painted
 from .plain import block, escaped, plain
 
 
@@ -21,6 +23,7 @@ class Output:
     def __init__(self, stream: TextIO | None) -> None:
         self.failure: OSError | None = None
         self.usable = True
+        self.quiet = False  # of what only goes on, nothing is told
         self._stream = stream
 
     @property
@@ -34,6 +37,7 @@ class Output:
         try:
             if self._stream is None:
                 raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+            AREA.erase()
             self._stream.write(plain(text))
             self._stream.flush()
         except OSError as error:
@@ -58,20 +62,28 @@ class Output:
             os.close(nowhere)
 
 
-def note(text: str) -> None:
+def note(text: str, meaning: Meaning | None = None) -> None:
     """A line on standard error; further lines of the text are indented under it (Z5).
 
     A standard error that cannot be written is nobody's reason to fail.
     """
-    prompt(f"{block(text)}\n")
+    _tell(block(text), meaning, "\n")
 
 
-def prompt(text: str) -> None:
+def prompt(text: str, meaning: Meaning | None = None) -> None:
     """The same without a line end."""
+    _tell(plain(text), meaning, "")
+
+
+def _tell(text: str, meaning: Meaning | None, end: str) -> None:
+    """A plain text in its colour, which only we may write: past what keeps control characters out."""
+    stream = raw_standard_error()
     try:
-        if sys.stderr is not None:
-            sys.stderr.write(plain(text))
-            sys.stderr.flush()
+        if stream is not None:
+            AREA.erase()
+            colored = meaning and text and has_colors(COLOR.choice, os.environ, is_terminal=stream.isatty())
+            stream.write((painted(text, meaning) if colored and meaning else text) + end)
+            stream.flush()
     except OSError:
         pass
 

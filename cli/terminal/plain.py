@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, TextIO
 
+from .area import AREA, cells
+
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 _LINE_ENDS = frozenset("\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029")  # some readers split at them
 _ESCAPED = {
@@ -33,6 +35,16 @@ def escaped(json_text: str) -> str:
     return json_text.translate(_ESCAPED)
 
 
+def shortened(text: str, most: int) -> str:
+    """The text, cut to so many columns."""
+    if cells(text) <= most:
+        return text
+    kept = text[: max(0, most - 3)]
+    while cells(kept) > most - 3 and kept:
+        kept = kept[:-1]
+    return f"{kept}..."[: max(0, most)]
+
+
 class PlainStream:
     """A stream that shows plain text only, whoever writes to it: our notes, logs, warnings, tracebacks."""
 
@@ -40,6 +52,7 @@ class PlainStream:
         self.stream = stream
 
     def write(self, text: str) -> int:
+        AREA.erase()
         self.stream.write(plain(text))
         return len(text)
 

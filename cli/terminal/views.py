@@ -20,6 +20,9 @@ class Answer:
     def event(self, event: Event) -> None:
         """Called for every event of the turn, in order."""
 
+    def break_line(self) -> None:
+        """Called before anything else is written on the terminal while the turn runs."""
+
     def pause(self) -> None:
         """Called before somebody is asked on the terminal."""
 
@@ -39,6 +42,9 @@ class LiveAnswer(Answer):
     def event(self, event: Event) -> None:
         if event.type == "llm.delta":
             self.output.write(self._live.delta(event.data))
+
+    def break_line(self) -> None:
+        self.output.write(self._live.break_line())
 
     def pause(self) -> None:
         self.output.write(self._live.end(None))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..engine import engine_options, place, with_runtime
+from ..engine import engine_options, following_options, place, with_runtime
 from ..terminal.output import Output, note
 from ..terminal.stdin import one_text, turn_text
 from ..terminal.views import Answer, view_of
@@ -31,6 +31,7 @@ _NOT_TAKEN = {
 @click.option("--choice", "choices", metavar="HEADER=LABEL", multiple=True, help="An answer by header; repeatable.")
 @click.option("--json", "form", flag_value="json", help="Print the result as one JSON object.")
 @click.option("--jsonl", "form", flag_value="jsonl", help="Print the events as JSON lines, the result last.")
+@following_options
 @engine_options
 @click.pass_obj
 def command(

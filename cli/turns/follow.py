@@ -15,6 +15,7 @@ from ..exits import of_turn
 from ..terminal.asking import NoAnswer, ask, can_ask
 from ..terminal.interrupts import Interrupts
 from ..terminal.output import note
+from ..terminal.status import Status
 from ..terminal.views import Answer
 from ..terminal.waiting import tell_waiting
 
@@ -49,6 +50,8 @@ async def run_turn(runtime: Runtime, request: Request, view: Answer) -> int:
         session = await _session(runtime, request)
         given = await _input(runtime, session, request)
         receipt = await runtime.submit(session, given, agent=request.agent, limits=request.limits)
+        if new and not can_ask() and not view.output.quiet:
+            note(f"session: {session}", "note")
         again = ["agentflow", "run", request.agent, "-s", session, *request.place]
         return await follow_turn(runtime, receipt, view, Hints(again, request.place, tell=new), interrupts)
 
@@ -129,31 +132,26 @@ async def _node(runtime: Runtime, session: str, message_id: str) -> dict[str, An
 async def _follow(runtime: Runtime, receipt: Receipt, view: Answer) -> TurnResult:
     ended = asyncio.create_task(runtime.result(receipt.session_id, receipt.turn_id))
     try:
-        async for event in runtime.events(receipt.session_id, receipt.after_seq, receipt.turn_id):
-            view.event(event)
-            if event.type == "worker.retrying":
-                note(_retrying(event.data))
+        async with Status(view.break_line, quiet=view.output.quiet) as status:
+            async for event in runtime.events(receipt.session_id, receipt.after_seq, receipt.turn_id):
+                view.event(event)
+                status.event(event)
         return await ended
     finally:
         ended.cancel()
-
-
-def _retrying(said: dict[str, Any]) -> str:
-    """An attempt to ask the agent's worker that failed."""
-    return f"the worker: attempt {said['attempt']} failed ({said['error']}), next in {said['next_secs']:g} s"
 
 
 def _tell(result: TurnResult, hints: Hints) -> None:
     """On standard error: what a person must know beside the answer, and how to go on."""
     again = f"{shlex.join(hints.again)} TEXT"
     if result.scripted:
-        note("note: the replies come from a script (a demonstration, no language model answered)")
+        note("note: the replies come from a script (a demonstration, no language model answered)", "note")
     if result.truncated:
-        note("note: the answer was cut at the model's output limit (max_output_tokens)")
+        note("note: the answer was cut at the model's output limit (max_output_tokens)", "note")
     if result.limit:
-        note(f"note: the turn ended at its limit {result.limit}")
+        note(f"note: the turn ended at its limit {result.limit}", "note")
     if result.error:
-        note(f"error ({result.error['code']}): {result.error['message']}")
+        note(f"error ({result.error['code']}): {result.error['message']}", "error")
     if result.question:
         note(result.question["text"])
         note(f"answer with: {answer_command(result, hints.place)}")
@@ -166,7 +164,7 @@ def _tell(result: TurnResult, hints: Hints) -> None:
     elif result.aborted:
         note(f"stopped; what was said is kept. Continue with: {again}")
     elif hints.tell and sys.stderr.isatty():
-        note(f"continue with: {again}")
+        note(f"continue with: {again}", "next")
 
 
 def answer_command(result: TurnResult, place: tuple[str, ...]) -> str:

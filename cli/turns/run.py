@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ..engine import engine_options, place, project_of, with_runtime
+from ..engine import engine_options, following_options, place, project_of, with_runtime
 from ..terminal.output import Output
 from ..terminal.stdin import one_text, turn_text
 from ..terminal.views import view_of
@@ -28,6 +28,7 @@ from ..terminal.views import view_of
 )
 @click.option("--max-cost", metavar="USD", type=click.FloatRange(min=0), help="Cost of this turn; 0 for no limit.")
 @click.option("--timeout", metavar="SECONDS", type=click.FloatRange(min=0), help="Time for this turn; 0 for no limit.")
+@following_options
 @engine_options
 @click.pass_obj
 def command(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..engine import engine_options, place, with_runtime
+from ..engine import engine_options, following_options, place, with_runtime
 from ..terminal.output import Output, note
 from ..terminal.views import Answer, view_of
 from ..terminal.waiting import tell_waiting
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 )
 @click.option("--json", "form", flag_value="json", help="Print the result as one JSON object.")
 @click.option("--jsonl", "form", flag_value="jsonl", help="Print the events as JSON lines, the result last.")
+@following_options
 @engine_options
 @click.pass_obj
 def command(output: Output, session: str, file: Any, form: str | None, project: Path, db: str | None) -> int:

@@ -81,9 +81,10 @@ def spawn(project: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Starts a command line as a process of its own; its streams are pipes unless told otherwise."""
     started: list[subprocess.Popen[str]] = []
 
-    def start(*args: str, **streams: object) -> subprocess.Popen[str]:
+    def start(*args: str, env: dict[str, str] | None = None, **streams: object) -> subprocess.Popen[str]:
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", "TERM": "dumb", "NO_COLOR": "1"}
+        environment |= env or {}
         command = [sys.executable, "-m", "cli", *args]
         process: subprocess.Popen[str] = subprocess.Popen(  # type: ignore[call-overload]  # streams are its keywords
             command, cwd=project, env=environment, text=True, **(pipes | streams)

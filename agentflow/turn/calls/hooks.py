@@ -88,6 +88,7 @@ class Hooks:
         call_id = told["call"]["id"] if "call" in told else None
         context = flow_context(self._step, self._execution, "", told)
         context = replace(context, vars={**context.vars, **variables})
+        self._tell_start(point, hook, call_id)
         try:
             with self._step.interrupt.window():
                 arguments = self._arguments(hook, context)
@@ -119,6 +120,17 @@ class Hooks:
             return hook.arguments.rendered(known)
         except TemplateFault as fault:
             raise HookFailed(f"a template in its `with` cannot be rendered: {fault}") from fault
+
+    def _tell_start(self, point: str, hook: Hook, call_id: str | None) -> None:
+        """Whoever watches sees what they wait for; the log has hooks that have run."""
+        journal = self._execution.journal
+        told = {"point": point, "flow": hook.flow.name} | ({} if call_id is None else {"tool_call_id": call_id})
+        journal.feed.tell(
+            events.Event(
+                journal.session_id, None, journal.turn_id, clock.instant(), events.HOOK_STARTED,
+                told | self._execution.delta_says,
+            )
+        )  # fmt: skip
 
     def _record(
         self, point: str, hook: Hook, at: Instant, milliseconds: int, outcome: str, error: str | None,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from agentflow import clock
 from agentflow.errors import ModelError
-from agentflow.events import MODEL_LOADING, Event
+from agentflow.events import MODEL_LOADING, MODEL_RETRYING, Event
 from agentflow.live.event_feed import Feed
 from agentflow.models.assembly import Assembler, Reply
 from agentflow.models.errors import call_limit, too_slow
@@ -61,16 +62,21 @@ async def stream_reply(
         delay = None if stream.has_shown else retry_delay(failure, stream.attempts, retries, jitter=share)
         if delay is None:
             raise failure
+        said = {"attempt": stream.attempts, "error": str(failure), "next_secs": round(delay, 3)}
+        _tell(feed, turn_id, MODEL_RETRYING, {"call_id": stream.call_id, **said})
         await asyncio.sleep(delay)
 
 
 async def _ready(model: Model, stream: OpenStream, feed: Feed, turn_id: str) -> None:
     """Have the model loaded before its time is counted; whoever watches is told what they wait for."""
     if isinstance(model, Loading) and not model.is_loaded():
-        said = {"call_id": stream.call_id, "model": model.name}
-        feed.tell(Event(feed.session_id, None, turn_id, clock.instant(), MODEL_LOADING, said))
+        _tell(feed, turn_id, MODEL_LOADING, {"call_id": stream.call_id, "model": model.name})
         await model.load()
         stream.started = asyncio.get_running_loop().time()
+
+
+def _tell(feed: Feed, turn_id: str, type_: str, said: dict[str, Any]) -> None:
+    feed.tell(Event(feed.session_id, None, turn_id, clock.instant(), type_, said))
 
 
 async def _read(
