@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,6 +13,7 @@ from agentflow import Event, ModelRequest, Receipt, Runtime, TurnResult
 from agentflow.testing import network
 from agentflow.testing.agents import AgentsUnderTest, Named
 from agentflow.testing.frozen import FrozenClock
+from agentflow.testing.loop import KitLoop
 from agentflow.testing.scripts import Replies
 from agentflow.testing.stalls import StallMeter
 
@@ -50,7 +49,7 @@ class Kit:
         self._db = db
         self._clock = clock
         self._ids = itertools.count(1)
-        self._runner = asyncio.Runner()
+        self._loop = KitLoop()
         self._runtime: Runtime | None = None
         self._others: list[Runtime] = []
         self._agent = ""
@@ -151,8 +150,15 @@ class Kit:
         return dict(given) if session in self._sessions else {"agent_id": self._agent, **given}
 
     def result(self, turn_id: str, session: str = SESSION) -> TurnResult:
-        """Let the turn run to the end of its step."""
-        return self.run(self.runtime.result(session, turn_id))
+        """Let the turn run to the end of its step.
+
+        Raises `NetworkRefused` also for a model that is asked nothing because there is no key for it.
+        """
+        result = self.run(self.runtime.result(session, turn_id))
+        error = result.error or {"code": ""}
+        if error["code"] == "model_error.auth" and error["detail"]["status"] is None and not result.scripted:
+            raise network.NetworkRefused(f"{error['message']} {network.ADVICE}")
+        return result
 
     def answer(
         self,
@@ -244,7 +250,7 @@ class Kit:
             raise ProcessKilled("The process was killed; call reopen() to go on in a new one.")
         network.refused.clear()
         try:
-            answer = self._perform(work)
+            answer = self._loop.run(work)
         except Exception:
             if not self._is_killed:
                 raise
@@ -254,15 +260,6 @@ class Kit:
         if network.refused:
             raise network.refused[0]
         return answer
-
-    def _perform(self, work: Coroutine[Any, Any, T]) -> T:
-        if is_inside_loop():
-            work.close()
-            raise agentflow.InvalidInput(
-                "This call of the kit lets the event loop run, and an async test runs in it already: await the "
-                "runtime's own methods there, as in `await agentflow.runtime.run(...)`."
-            )
-        return self._runner.run(work)
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -334,7 +331,7 @@ class Kit:
         """End the process in order; the next call starts a new one."""
         runtime, self._runtime = self._runtime, None
         if runtime is not None:
-            self._perform(runtime.close())
+            self._loop.run(runtime.close())
         self._dies_at = max(self._dies_at - self.commits, 0)
         self.commits = 0
 
@@ -342,10 +339,10 @@ class Kit:
         """End everything."""
         try:
             for runtime in self._others:
-                self._perform(runtime.close())
+                self._loop.run(runtime.close())
             self.restart()
         finally:
-            self._runner.close()
+            self._loop.close()
             self._agents.close()
 
     def leftovers(self) -> list[str]:
@@ -371,22 +368,4 @@ class Kit:
     def _drop(self) -> None:
         runtime, self._runtime = self._runtime, None
         if runtime is not None:
-            self._perform(_abandon(runtime))
-
-
-def is_inside_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
-
-
-async def _abandon(runtime: Runtime) -> None:
-    """Let go of a runtime whose process is gone: none of its tasks gets a last word."""
-    tasks = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-    with suppress(agentflow.AgentflowError):
-        await runtime.close()
+            self._loop.abandon(runtime)

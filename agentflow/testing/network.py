@@ -17,6 +17,11 @@ class NetworkRefused(RuntimeError):
     """Something in a test wanted to reach another machine; not an `OSError`, so that no client tries again."""
 
 
+ADVICE = (
+    "Tests with the agentflow fixture reach nothing but loopback: script the model's replies, give the agent stub "
+    "tools, or serve on 127.0.0.1."
+)
+
 refused: list[NetworkRefused] = []
 
 
@@ -66,10 +71,7 @@ def check(host: str | bytes) -> None:
     """Raises `NetworkRefused` unless `host` is this machine itself."""
     name = host.decode() if isinstance(host, bytes) else host
     if name not in ("", "localhost") and not _is_loopback(name):
-        error = NetworkRefused(
-            f"This test wanted to connect to {name!r}. Tests with the agentflow fixture reach nothing but loopback: "
-            "script the model's replies, give the agent stub tools, or serve on 127.0.0.1."
-        )
+        error = NetworkRefused(f"This test wanted to connect to {name!r}. {ADVICE}")
         refused.append(error)
         raise error
 

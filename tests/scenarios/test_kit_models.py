@@ -38,6 +38,29 @@ def test_a_real_provider_is_refused_with_the_advice_to_script(agentflow: Kit, mo
         agentflow.send("hi")
 
 
+@pytest.mark.parametrize("model", ["openai/gpt-4o", "anthropic/claude-sonnet-4-5"])
+def test_a_provider_without_a_key_is_refused_with_the_same_advice(
+    agentflow: Kit, monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    """D66: a project is loaded and its script forgotten, where no key is."""
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    agentflow.agent(model={"model": model}, settings=NO_RETRIES)
+    with pytest.raises(NetworkRefused, match=r"credentials.*script the model's replies"):
+        agentflow.send("hi")
+
+
+def test_a_server_on_loopback_that_refuses_the_key_is_a_failed_turn_like_any(agentflow: Kit) -> None:
+    with serve_in_thread([Answer(status=401, error="no such key")]) as stub:
+        agentflow.agent(model={"model": "openai/mine", "api_base": stub.openai_base, "api_key": KEY})
+        assert (agentflow.send("hi").error or {})["code"] == "model_error.auth"
+
+
+def test_a_scripted_refusal_of_the_key_is_a_failed_turn_like_any(agentflow: Kit) -> None:
+    agentflow.agent(replies=[{"error": {"kind": "auth"}}])
+    assert (agentflow.send("hi").error or {})["code"] == "model_error.auth"
+
+
 def test_a_script_takes_the_place_of_a_model_and_a_model_that_of_a_script(agentflow: Kit) -> None:
     agentflow.agent(model={"model": "openai/gpt-4o", "api_key": KEY}, settings=NO_RETRIES)
     agentflow.agent(replies=[{"text": "scripted"}])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
+import inspect
 import os
 import subprocess
 import sys
@@ -160,6 +162,35 @@ def test_turns_run_from_several_threads_at_once_each_in_a_loop_of_its_own(projec
 
 async def _count(runtime: Runtime) -> int:
     return len(await runtime.sessions())
+
+
+# -- notebooks ---------------------------------------------------------------------------------------------------------
+
+CELLS = (
+    "from agentflow import Runtime, run_turn",
+    "runtime = Runtime.open(project, db=db)",
+    "try:\n    run_turn('test', 'hi', project=project, db=db)\nexcept Exception as error:\n    told = str(error)",
+    "result = await runtime.run('s-1', 'test', 'hi')",
+    "receipt = await runtime.submit('s-1', hello)",
+    "again = await runtime.result('s-1', receipt.turn_id)",
+    "types = [event.type async for event in runtime.events('s-1', turn_id=receipt.turn_id)]",
+    "await runtime.close()",
+)
+
+
+def test_a_notebook_keeps_a_runtime_over_its_cells(project: Path) -> None:
+    """D72: each cell is code with `await` at its top, and the loop runs on between them."""
+    seen: dict[str, Any] = {"project": project, "db": str(project / "a.db"), "hello": HELLO}
+
+    async def notebook() -> None:
+        for cell in CELLS:
+            done = eval(compile(cell, "cell", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), seen)
+            if inspect.iscoroutine(done):
+                await asyncio.get_running_loop().create_task(done)
+
+    asyncio.run(notebook())
+    assert "await runtime.run" in seen["told"]
+    assert (seen["result"].answer, seen["again"].answer, seen["types"][-1]) == ("ok", "ok", "done")
 
 
 # -- forks -------------------------------------------------------------------------------------------------------------
