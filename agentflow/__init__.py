@@ -58,6 +58,7 @@ if _typing.TYPE_CHECKING:
     from agentflow.result import Receipt, TurnResult
     from agentflow.runtime import Runtime
     from agentflow.secrets.redacting import redact
+    from agentflow.text import read_json
     from agentflow.tools.flows.context import FlowContext, FlowName
     from agentflow.tools.flows.library import flow
 
@@ -87,6 +88,7 @@ _HOMES = {
     "agentflow.result": ("Receipt", "TurnResult"),
     "agentflow.runtime": ("Runtime",),
     "agentflow.secrets.redacting": ("redact",),
+    "agentflow.text": ("read_json",),
     "agentflow.tools.flows.context": ("FlowContext", "FlowName"),
     "agentflow.tools.flows.library": ("flow",),
 }  # fmt: skip
@@ -143,6 +145,7 @@ __all__ = [
     "connect_agent",
     "flow",
     "own_process",
+    "read_json",
     "redact",
     "run_turn",
     "validate_agent",

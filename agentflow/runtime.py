@@ -18,12 +18,14 @@ from agentflow import clock
 from agentflow.agents.loaded_agent import LoadedAgent
 from agentflow.agents.loading import Agents, OpenModel, database_url
 from agentflow.agents.project_folder import open_project
+from agentflow.bounds.weight import is_light
 from agentflow.clock import NewId
 from agentflow.config.inputs import parse_assignments
 from agentflow.conversation import arguments
 from agentflow.conversation.inbox import HeadMove, Input, parse_input
 from agentflow.conversation.pauses.answers import Answers
 from agentflow.conversation.pauses.awaited import QUESTIONS
+from agentflow.conversation.wire import json_object
 from agentflow.errors import (
     AgentNotFound,
     InvalidConfig,
@@ -147,13 +149,14 @@ class Runtime:
         written. A `head.move` runs no turn,
         its receipt has the turn id `""`; it raises what `checkout` raises.
         """
-        request = parse_input(given)
+        request = parse_input(given) if is_light(given) else await asyncio.to_thread(parse_input, given)
         arguments.session_id(session_id)
         if isinstance(request, HeadMove):
             moved = await self._move_head(session_id, request.message_id, request.turn_id)
             return Receipt(session_id, moved.turn_id, False, moved.replayed, moved.after_seq)
         if limits is not None:
-            request = parse_input(replace(request, limits=request.limits | arguments.mapping(limits, "limits")))
+            more = json_object(arguments.mapping(limits, "limits"), "limits", 2)
+            request = replace(request, limits=request.limits | more)
         loaded = await self._agent(session_id, request.agent_id, agent)
         turn_id, owning = request.turn_id or self._new_id(), self._turns.owning(loaded)
         claim = Claim(session_id, request, turn_id, request.turn_id is not None, owning, self._environment)

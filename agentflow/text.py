@@ -7,18 +7,27 @@ import json
 import re
 from typing import Any
 
-MAX_JSON_DEPTH = 64
+from agentflow.bounds import json_slices
+from agentflow.bounds.weight import MAX_BYTES, MAX_LEVELS, MAX_VALUES
+from agentflow.errors import StoreError
+
+LONG_TEXT = 1_000_000  # characters; what is longer is read on a thread, in small steps
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]', re.DOTALL)  # texts are passed over whole
+_TOO_DEEP = f"it is nested more than {MAX_LEVELS} levels deep"
 
 
 def sanitise(text: str) -> str:
     """The text with surrogate pairs joined, lone halves replaced by U+FFFD and NUL removed."""
-    if (text.isascii() and "\x00" not in text) or _UNSTORABLE.search(text) is None:
+    if (text.isascii() and "\x00" not in text) or not _is_unstorable(text):
         return text
     joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return joined.replace("\x00", "")
+
+
+def _is_unstorable(text: str) -> bool:
+    """Looked for piece by piece: one search of a long text would hold everybody (Z3)."""
+    return any(_UNSTORABLE.search(text, start, start + LONG_TEXT) for start in range(0, len(text), LONG_TEXT))
 
 
 def sanitise_json(value: Any) -> Any:
@@ -82,25 +91,57 @@ def compact_json(value: Any) -> str:
     return _encode(value)
 
 
-def read_json(text: str | bytes) -> Any:
-    """The value of a JSON text from outside. Raises `ValueError`, for more than `MAX_JSON_DEPTH` levels too (Z3)."""
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+_STRICT = json.JSONDecoder(parse_constant=_no_constant)
+
+
+def read_json(text: str | bytes, *, most_bytes: int = MAX_BYTES, most_values: int = MAX_VALUES) -> Any:
+    """The value of a JSON text from outside.
+
+    Raises `ValueError`, also for more bytes, values or levels (`MAX_LEVELS`) than allowed, and never `RecursionError`.
+    A text over `LONG_TEXT` is read in small steps: on a thread it holds nobody (Z3).
+    """
+    if len(text) > most_bytes:
+        raise ValueError(f"it has more than {most_bytes:,} bytes")
     written = text if isinstance(text, str) else text.decode("utf-8-sig")
-    if written.count("[") + written.count("{") > MAX_JSON_DEPTH and _depth(written) > MAX_JSON_DEPTH:
-        raise ValueError(f"it is nested more than {MAX_JSON_DEPTH} levels deep")
-    return json.loads(written)
+    if len(written) > LONG_TEXT:
+        return json_slices.read(written, most_values=most_values, most_levels=MAX_LEVELS)
+    try:
+        value = _STRICT.decode(written)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+    containers = written.count("[") + written.count("{")
+    if containers > MAX_LEVELS or containers + written.count(",") >= most_values:
+        _measure(value, most_values)
+    return value
 
 
-def _depth(text: str) -> int:
-    """How deep the brackets of a JSON text go, known without following them."""
-    deepest = depth = 0
-    for found in _BRACKETS.finditer(text):
-        sign = found[0]
-        if sign in "[{":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif sign in "]}":
-            depth -= 1
-    return deepest
+def stored_json(text: str) -> Any:
+    """The value of a JSON column. Raises `StoreError` for what is none: a database may come from elsewhere."""
+    try:
+        value = json.loads(text)
+        if text.count("[") + text.count("{") > MAX_LEVELS:
+            _measure(value, len(text))
+    except (ValueError, RecursionError) as error:
+        raise StoreError(f"A row of the database is damaged: it should hold JSON, and does not ({error}).") from None
+    return value
+
+
+def _measure(value: Any, most_values: int) -> None:
+    """Level by level, so that the depth of a value costs no depth here."""
+    values, levels = 1, 0
+    level = [value] if isinstance(value, list | dict) else []
+    while level:
+        levels, values = levels + 1, values + sum(map(len, level))
+        if levels > MAX_LEVELS:
+            raise ValueError(_TOO_DEEP)
+        if values > most_values:
+            raise ValueError(f"it has more than {most_values:,} values")
+        held = (item for each in level for item in (each.values() if isinstance(each, dict) else each))
+        level = [item for item in held if isinstance(item, list | dict)]
 
 
 def digest(text: str) -> str:

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from agentflow import clock
+from agentflow.bounds.weight import is_light, weigh
 from agentflow.errors import WorkerFailed
 from agentflow.secrets.redacting import redact
-from agentflow.text import preview, sanitise_json
+from agentflow.text import LONG_TEXT, preview, read_json, sanitise_json
 from agentflow.tools.flows.threads import FLOW_THREADS
 from agentflow.worker import SIGNATURE, TIMESTAMP, sign
 
@@ -78,8 +79,10 @@ class PythonWorker:
         except Exception as error:
             raise WorkerFailed(f"The worker {self.name} failed: {type(error).__name__}: {error}") from error
         try:
-            return {} if answer is None else json.loads(json.dumps(answer))
-        except (TypeError, ValueError, RecursionError) as error:
+            if not is_light(answer):
+                return await asyncio.to_thread(_as_json, answer)
+            return _as_json(answer)
+        except (TypeError, ValueError) as error:
             raise WorkerFailed(f"The worker {self.name} answered what is not JSON: {error}") from error
 
     async def _call(self, request: Any) -> Any:
@@ -87,6 +90,19 @@ class PythonWorker:
             return await self.function(request)
         answer = await _on_thread(self.function, request)
         return await answer if isinstance(answer, Awaitable) else answer
+
+
+def _as_json(answer: Any) -> Any:
+    """A copy as it would come over a wire. Raises `ValueError`, `TypeError`."""
+    weigh(answer)
+    try:
+        return {} if answer is None else read_json(json.dumps(answer))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _read(said: bytes) -> Any:
+    return sanitise_json(read_json(said))
 
 
 async def _on_thread(function: Callable[..., Any], request: Any) -> Any:
@@ -162,8 +178,8 @@ class HttpWorker:
         except httpx.InvalidURL as error:
             raise WorkerFailed(f"The worker's address {self.url!r} cannot be used: {error}") from error
         try:
-            return sanitise_json(json.loads(said))
-        except (ValueError, RecursionError) as error:
+            return await asyncio.to_thread(_read, said) if len(said) > LONG_TEXT else _read(said)
+        except ValueError as error:
             raise WorkerFailed(f"The worker {self.url} answered what is not JSON: {error}") from error
 
     async def _read(self, answer: httpx.Response) -> bytes:

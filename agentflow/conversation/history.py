@@ -14,6 +14,7 @@ from typing import Any
 from agentflow.errors import InvalidInput
 from agentflow.media import part_chars
 from agentflow.message import Content, Message, ToolCall, text_of
+from agentflow.text import read_json
 
 WireMessage = dict[str, Any]
 
@@ -198,14 +199,10 @@ def replayed_arguments(call: ToolCall) -> str:
     if raw in ("", "null"):
         return "{}"
     try:
-        parsed = json.loads(raw, parse_constant=_no_constant)
+        parsed = read_json(raw)
     except ValueError:
         return "{}"
     return call.arguments if isinstance(parsed, dict) else "{}"
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
 
 
 def wire_chars(written: WireMessage, model: str | None) -> int:

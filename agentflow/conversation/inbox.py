@@ -14,10 +14,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, TypeVar
 
+from agentflow.bounds.weight import TooMuch, weigh
 from agentflow.conversation import wire
 from agentflow.conversation.pauses.answers import Answers, Value
 from agentflow.errors import InvalidInput
 from agentflow.message import Message
+
+MAX_MESSAGES = 20_000
+MAX_TOOLS = 128  # as many as providers take
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -189,11 +193,12 @@ KINDS: dict[str, type[Input]] = {
 
 
 def parse_input(raw: Mapping[str, Any] | Input) -> Input:
-    """The input, typed, with texts sanitised. Raises `InvalidInput` naming the field (C7, C8, C23)."""
+    """The input, typed, with texts sanitised. Raises `InvalidInput` naming the field (C7, C8, C23, Z3)."""
     if isinstance(raw, Input):
         raw = {"type": raw.type} | _said(raw, _unread)
     if not isinstance(raw, Mapping):
         wire.refuse("input", f"must be an object, not {wire.kind_of(raw)}.")
+    _refuse_too_much(raw)
     kind = _kind(raw.get("type"))
     known = [part.name for part in fields(kind)]
     if raw.get("queue") and "queue" not in known:
@@ -205,6 +210,17 @@ def parse_input(raw: Mapping[str, Any] | Input) -> Input:
     if given.get("record_only"):
         _refuse_with_record_only(given)
     return kind(**given)
+
+
+def _refuse_too_much(raw: Mapping[str, Any]) -> None:
+    """What the input holds is counted before any of it is read."""
+    messages = raw.get("messages")
+    if isinstance(messages, list | tuple) and len(messages) > MAX_MESSAGES:
+        wire.refuse("messages", f"has {len(messages):,} messages; an input may have {MAX_MESSAGES:,}.")
+    try:
+        weigh(raw)
+    except TooMuch as much:
+        wire.refuse("input", f"{much}.")
 
 
 def refuse_blank(given: Input, news: Collection[str] | None = None) -> None:
@@ -316,11 +332,14 @@ def _tools(value: Any, name: str) -> tuple[ClientTool, ...]:
         return ()
     if not isinstance(value, list | tuple):
         wire.refuse(name, f"must be a list of tools, not {wire.kind_of(value)}.")
+    if len(value) > MAX_TOOLS:
+        wire.refuse(name, f"has {len(value):,} tools; a request may have {MAX_TOOLS}.")
     tools = tuple(_tool(item, f"{name}[{index}]") for index, item in enumerate(value))
-    names = [tool.name for tool in tools]
-    for index, each in enumerate(names):
-        if each in names[:index]:
-            wire.refuse(f"{name}[{index}].name", f"there is a tool {each!r} already.")
+    names: set[str] = set()
+    for index, each in enumerate(tools):
+        if each.name in names:
+            wire.refuse(f"{name}[{index}].name", f"there is a tool {each.name!r} already.")
+        names.add(each.name)
     return tools
 
 

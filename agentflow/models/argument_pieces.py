@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from agentflow.text import read_json
+
 _DECODER = json.JSONDecoder()
 _NONE_YET: tuple[Any, ...] = ({}, None)  # what some servers send before the arguments
 
@@ -29,8 +31,8 @@ def joined(pieces: Sequence[str]) -> str:
 def value_of(text: str) -> Any:
     """The JSON value; the text itself where it is none."""
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return read_json(text)
+    except ValueError:
         return text
 
 

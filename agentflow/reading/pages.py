@@ -14,6 +14,7 @@ from typing import Any
 from agentflow.conversation import arguments
 from agentflow.errors import InvalidInput
 from agentflow.store.requests import ListSessions
+from agentflow.text import read_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def asked_by(cursor: str | None, agent: str | None, search: str | None, limit: i
     if text is None:
         return ListSessions(agent, limit, wanted)
     try:
-        of_agent, found, moment, used, key = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        of_agent, found, moment, used, key = read_json(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
     except (ValueError, TypeError):
         raise _refused("is not one that `sessions` gave; leave it out to begin with the newest") from None
     if not all(type(number) is int and abs(number) < 2**63 for number in (moment, used, key)):

@@ -6,7 +6,6 @@ about. What has no row of its own (compactions, voided calls) is shown as its ev
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from agentflow import events
@@ -16,6 +15,7 @@ from agentflow.conversation.pauses.awaited import Awaited
 from agentflow.conversation.repair import ABORTED_BY_USER
 from agentflow.message import ToolCallStatus, TurnState, text_of
 from agentflow.store.records import Record, TurnRows
+from agentflow.text import stored_json
 
 Node = dict[str, Any]
 
@@ -60,10 +60,10 @@ def turn_trace(rows: TurnRows, at: Instant, *, alive: bool) -> dict[str, Any]:
         "tokens": _tokens(turn),
         "cost": turn["cost"],
         "limit": turn["limit_name"],
-        "data": None if turn["data"] is None else json.loads(turn["data"]),
+        "data": None if turn["data"] is None else stored_json(turn["data"]),
         "error": error,
         "plan": turn["plan"],
-        "todos": [] if newest is None else json.loads(newest["items"]),
+        "todos": [] if newest is None else stored_json(newest["items"]),
         "steps": steps,
         "naming": [_model_call(row) for row in rows.naming],
     }
@@ -143,7 +143,7 @@ class _Waterfall:
         return nodes
 
     def _step_started(self, entry: Record) -> None:
-        order = json.loads(entry["data"])["order"]
+        order = stored_json(entry["data"])["order"]
         row = next(each for each in self._rows.steps if each["number"] == order)
         self._steps.append(
             {
@@ -166,7 +166,7 @@ class _Waterfall:
             self._nodes(row["execution"]).append(node)
 
     def _tool_call(self, entry: Record) -> None:
-        row = self._tool_calls.get((entry["ref"], json.loads(entry["data"])["id"]))
+        row = self._tool_calls.get((entry["ref"], stored_json(entry["data"])["id"]))
         if row is None:
             return
         self._tools[row["execution"], row["id"]] = node = self._tool(row)
@@ -202,7 +202,7 @@ class _Waterfall:
             "kind": "question",
             "at": rfc3339(row["asked_at"]),
             "tool_call_id": row["call_id"],
-            "questions": json.loads(row["questions"]),
+            "questions": stored_json(row["questions"]),
             "state": _state_of(row, self._at),
             "answer": call["result"] if call is not None and row["state"] == "answered" else None,
             "answered_at": None,
@@ -215,7 +215,7 @@ class _Waterfall:
         row = next((each for each in self._rows.questions if each["call_id"] == entry["ref"]), None)
         if row is None:
             return
-        calls = [self._tools.get((row["execution"], each["tool_call_id"])) for each in json.loads(row["questions"])]
+        calls = [self._tools.get((row["execution"], each["tool_call_id"])) for each in stored_json(row["questions"])]
         self._nodes(None).append(
             {
                 "kind": "client_tools",
@@ -227,7 +227,7 @@ class _Waterfall:
         )
 
     def _answered(self, entry: Record) -> None:
-        data = json.loads(entry["data"])
+        data = stored_json(entry["data"])
         self._changed = data.get("config_hash", self._config) != self._config
         self._config = data.get("config_hash", self._config)
         if data["tool_call_id"] in self._questions:
@@ -253,7 +253,7 @@ class _Waterfall:
     def _todos(self, entry: Record) -> None:
         written = {f"{each['execution']}:{each['number']}": each["items"] for each in self._rows.todo_lists}
         if entry["ref"] in written:
-            items = json.loads(written[entry["ref"]])
+            items = stored_json(written[entry["ref"]])
             self._nodes(None).append({"kind": "todos", "at": rfc3339(entry["at"]), "todos": items})
 
 
@@ -318,4 +318,4 @@ def _time(at: Instant | None) -> str | None:
 
 
 def _loaded(text: str | None) -> Any:
-    return None if text is None else json.loads(text)
+    return None if text is None else stored_json(text)

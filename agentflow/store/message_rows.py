@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from agentflow.conversation.tree import Node
 from agentflow.message import Content, Message, ToolCall, WrittenAs
 from agentflow.store.rows import InsertMessage
-from agentflow.text import compact_json
+from agentflow.text import compact_json, stored_json
 
 
 def message_row(
@@ -39,7 +38,7 @@ def copy_row(
 def message_of(row: Sequence[Any]) -> Message:
     """The message of `id, role, content, parts, calls, call_id, name, provider, hidden, written_as` as selected."""
     id_, role, content, parts, calls, call_id, name, provider, hidden, written_as = row
-    body: Content = json.loads(parts) if parts is not None else content
-    asked = tuple(ToolCall(*call) for call in json.loads(calls)) if calls is not None else ()
-    own = json.loads(provider) if provider is not None else None
+    body: Content = stored_json(parts) if parts is not None else content
+    asked = tuple(ToolCall(*call) for call in stored_json(calls)) if calls is not None else ()
+    own = stored_json(provider) if provider is not None else None
     return Message(id_, role, body, asked, call_id, name, own, bool(hidden), written_as == "summary")

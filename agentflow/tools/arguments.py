@@ -7,7 +7,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from agentflow.text import preview, sanitise, sanitise_json
+from agentflow.bounds.weight import MAX_LEVELS
+from agentflow.text import preview, read_json, sanitise, sanitise_json
 
 _NOTHING = ("", "null")
 
@@ -27,6 +28,8 @@ def parse_arguments(raw: str) -> tuple[dict[str, Any], bool]:
         raise ValueError(f"not valid JSON: {error.msg} at character {error.pos}") from None
     except RecursionError:
         raise ValueError("not valid JSON: nested too deeply") from None
+    if text.count("[") + text.count("{") > MAX_LEVELS:
+        read_json(text)  # for its depth: what was accepted is walked through by many
     if not isinstance(parsed, dict):
         raise ValueError(f"a JSON object is needed, this is {_kind(parsed)}")
     clean: dict[str, Any] = sanitise_json(parsed) if "\\u" in text else parsed
@@ -49,8 +52,8 @@ def _kind(value: Any) -> str:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
-        keys = [key for key, _ in pairs]
-        repeated = next(key for number, key in enumerate(keys) if key in keys[:number])
+        known: set[str] = set()
+        repeated = next(key for key, _ in pairs if key in known or known.add(key))  # type: ignore[func-returns-value]
         raise ValueError(f"the key {preview(repeated)!r} is given twice")
     return made
 

@@ -7,7 +7,6 @@ answer, and its result becomes that of the open `delegate` call one run further 
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
 
 from agentflow.conversation.history import History
@@ -15,6 +14,7 @@ from agentflow.conversation.repair import OpenCall
 from agentflow.errors import AgentflowError, InvalidConfig, StaleOwner, StoreError
 from agentflow.message import ExecutionStatus, ToolCall, ToolCallStatus
 from agentflow.store.records import RunRecord
+from agentflow.text import read_json
 from agentflow.tools.results import ToolResult, refused
 from agentflow.turn.decide.actions import Done
 from agentflow.turn.loop import step_hooks
@@ -52,7 +52,7 @@ async def _outer(step: Step, run: AgentRun, execution: Execution, chain: Sequenc
 
 async def _below(step: Step, parent: Execution, call: ToolCall, chain: Sequence[RunRecord]) -> ToolResult | Pause:
     record, *inner = chain
-    asked = json.loads(call.arguments)
+    asked = read_json(call.arguments)
     try:
         reference = parent.agent.sub_agents.get(record.agent)
         if reference is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,9 +83,11 @@ def _result(text: str | None, choices: tuple[str, ...]) -> Any:
     said = turn_text(text)
     if said is None:
         raise click.UsageError("there is no result: give it as JSON, or pipe it into standard input")
+    from agentflow import read_json
+
     try:
-        return json.loads(said)
-    except (ValueError, RecursionError) as error:
+        return read_json(said)
+    except ValueError as error:
         raise click.UsageError(f"the result is not JSON: {error}") from None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,9 @@ from ..terminal.waiting import tell_waiting
 
 if TYPE_CHECKING:
     from agentflow import Runtime
+
+
+_MOST_CHARS = 32_000_000  # of an input (Z3); one more is refused when it is read
 
 
 @click.command("submit", short_help="Submit a client input as JSON, and run its turn.")
@@ -42,9 +44,11 @@ def command(output: Output, session: str, file: Any, form: str | None, project: 
 
 
 def _read(file: Any) -> dict[str, Any]:
+    from agentflow import read_json
+
     try:
-        given = json.load(file)
-    except (ValueError, RecursionError) as error:
+        given = read_json(file.read(_MOST_CHARS + 1))
+    except ValueError as error:
         raise click.UsageError(f"the input is not JSON: {error}") from None
     if not isinstance(given, dict):
         raise click.UsageError("the input must be a JSON object")

@@ -15,7 +15,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("secrets",),
     ("errors",),
     ("clock",),
-    ("worker",),
+    ("worker", "bounds"),
     ("text",),
     ("message",),
     ("events", "media", "result", "turn_table"),

@@ -16,7 +16,7 @@ from contextlib import aclosing
 from contextvars import ContextVar
 from typing import Any
 
-from agentflow.text import preview
+from agentflow.text import preview, read_json
 
 _HEAD_BYTES = 2000
 _LONGEST_LINE = 1_000_000
@@ -118,8 +118,8 @@ class AnswerBody:
     def _mended(self, line: bytes) -> bytes:
         start = line.find(b"{")
         try:
-            event = json.loads(line[start:]) if start >= 0 else None
-        except (ValueError, RecursionError):  # no JSON: the library will say so
+            event = read_json(line[start:]) if start >= 0 else None
+        except ValueError:  # no JSON: the library will say so
             return line
         choices = event.get("choices") if isinstance(event, dict) else None
         deltas = [choice.get("delta") for choice in choices or () if isinstance(choice, dict)]

@@ -6,10 +6,8 @@ configuration stay.
 
 from __future__ import annotations
 
-import json
-
 from agentflow.store.sql.transaction import Tx
-from agentflow.text import compact_json
+from agentflow.text import compact_json, stored_json
 
 _OF_THE_TURN = ("message", "execution", "llm_call", "tool_call", "todo_list", "state_version", "snapshot")
 _COPIES = (  # they keep the turn of their originals (C10)
@@ -63,4 +61,6 @@ def erase(tx: Tx, key: int, turn: int) -> None:
 
 
 def _without_texts(data: str) -> str:
-    return compact_json({name: value if name in _EVENT_KEYS_KEPT else None for name, value in json.loads(data).items()})
+    return compact_json(
+        {name: value if name in _EVENT_KEYS_KEPT else None for name, value in stored_json(data).items()}
+    )

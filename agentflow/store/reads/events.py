@@ -6,7 +6,6 @@ read equals what was streamed live. A text that was erased (R5) reads as null.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -20,7 +19,7 @@ from agentflow.store.reads.messages import ANSWER, ANSWER_MESSAGE, CONTENT, ORIG
 from agentflow.store.reads.questions import asked_call
 from agentflow.store.reads.sessions import loaded, usage_of
 from agentflow.store.sql.transaction import Tx
-from agentflow.text import compact_json
+from agentflow.text import compact_json, stored_json
 
 _PAGE = """
 SELECT e.seq, e.turn, turn.id, turn.config_hash, e.at, e.type, e.ref, e.data FROM event e
@@ -237,7 +236,7 @@ def _ask_user(logged: _Logged, texts: _Texts) -> dict[str, Any]:
 def _client_tools(logged: _Logged, texts: _Texts) -> dict[str, Any]:
     execution, call_id = loaded(logged.data)["execution"], logged.ref or ""
     asked, calls = texts.client_tools[execution, call_id]
-    names = {id_: name for id_, name, _ in json.loads(calls)} if calls is not None else {}
+    names = {id_: name for id_, name, _ in stored_json(calls)} if calls is not None else {}
     told = [asked_call(each, names.get(each["tool_call_id"]), calls).as_dict() for each in loaded(asked)]
     return events.client_tools(call_id, told, execution).full
 

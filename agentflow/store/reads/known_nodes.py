@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ from agentflow.conversation.pauses.awaited import TOOLS
 from agentflow.conversation.tree import Branch, Branches, Node, Place, parent_of
 from agentflow.result import PendingKind
 from agentflow.store.sql.transaction import Tx
+from agentflow.text import stored_json
 
 _CHUNK = 5000
 _COUNTED = 1000
@@ -134,7 +134,7 @@ class KnownRows:
             self._load(branch)
             if branch in self._of_sub_agents:
                 continue
-            asked = tuple(call[0] for call in json.loads(calls)) if calls is not None else ()
+            asked = tuple(call[0] for call in stored_json(calls)) if calls is not None else ()
             place = Place(branch, depth)
             yield Node(id_, place, role, asked, call_id, turn, copied_from, bool(hidden), written_as)
 

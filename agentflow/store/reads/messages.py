@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from agentflow.message import Content, Message, text_of
 from agentflow.store.message_rows import message_of
 from agentflow.store.records import NodeRecord, PathEntry, Tree
 from agentflow.store.sql.transaction import Tx
+from agentflow.text import stored_json
 
 # What `message_of` takes, of message `m`; a copy stores none of its content: it is the original's, `o`.
 CONTENT = (
@@ -110,7 +110,7 @@ def tree(tx: Tx, key: int) -> Tree:
 def compactions(tx: Tx, key: int) -> list[dict[str, Any]]:
     """What each `context.replaced` told of the session's own tree, in order, with `summary_id` (X20, X21)."""
     told = tx.all(_COMPACTIONS, key, events.CONTEXT_REPLACED)
-    found = ({"summary_id": summary_id, **json.loads(data)} for summary_id, data in told if data is not None)
+    found = ({"summary_id": summary_id, **stored_json(data)} for summary_id, data in told if data is not None)
     return [each for each in found if events.SUB_EXECUTION not in each]
 
 
@@ -121,7 +121,7 @@ def answer_of(
 
     No text is no answer: then both are null.
     """
-    body: Content = json.loads(parts) if parts is not None else content
+    body: Content = stored_json(parts) if parts is not None else content
     text = text_of(body)[:chars]
     return (text, answer_id) if text else (None, None)
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 from agentflow import events
 from agentflow.store.records import Planned, TodoRecord
 from agentflow.store.sql.transaction import Tx
+from agentflow.text import stored_json
 
 _LISTS = "SELECT execution, number, items FROM todo_list WHERE session_key = ? AND turn = ?"
 # The log since the newest turn that ran began; the turns of an emptied queue never ran and have no configuration.
@@ -31,7 +30,7 @@ def planned(tx: Tx, key: int, turn: int, execution: int) -> Planned:
 def newest(tx: Tx, key: int, turn: int, execution: int) -> TodoRecord | None:
     """The execution's list as it is now, if it has written one in this turn."""
     row = tx.one(f"{_LISTS} AND execution = ? ORDER BY number DESC LIMIT 1", key, turn, execution)
-    return None if row is None else TodoRecord(turn, row[0], row[1], json.loads(row[2]))
+    return None if row is None else TodoRecord(turn, row[0], row[1], stored_json(row[2]))
 
 
 def shown(tx: Tx, key: int) -> TodoRecord | None:
@@ -41,4 +40,4 @@ def shown(tx: Tx, key: int) -> TodoRecord | None:
         return None
     turn, (execution, number) = told[0], map(int, told[1].split(":"))
     row = tx.one(f"{_LISTS} AND execution = ? AND number = ?", key, turn, execution, number)
-    return TodoRecord(turn, execution, number, [] if row is None else json.loads(row[2]))
+    return TodoRecord(turn, execution, number, [] if row is None else stored_json(row[2]))

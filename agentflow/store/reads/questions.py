@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from agentflow.conversation.tree import Place
 from agentflow.result import PendingKind
 from agentflow.store.records import PendingPause
 from agentflow.store.sql.transaction import Tx
+from agentflow.text import stored_json
 from agentflow.tools.arguments import checked_arguments
 
 _PENDING = (
@@ -60,9 +60,9 @@ def pending_questions(tx: Tx, session_key: int) -> list[Pending]:
 def awaited(tx: Tx, key: int, kind: PendingKind, execution: int, call_id: str, asked: str) -> Awaited:
     """What a pause waits for: its questions, or those of its calls that have no result yet."""
     if kind == QUESTIONS:
-        return Awaited(kind, call_id, questions=read_questions(json.loads(asked)))
+        return Awaited(kind, call_id, questions=read_questions(stored_json(asked)))
     found = {id_: (name, calls) for id_, name, calls in tx.all(_OPEN_CALLS, key, execution)}
-    left = [each for each in json.loads(asked) if each["tool_call_id"] in found]
+    left = [each for each in stored_json(asked) if each["tool_call_id"] in found]
     return Awaited(kind, call_id, calls=tuple(asked_call(each, *found[each["tool_call_id"]]) for each in left))
 
 
@@ -83,5 +83,5 @@ def asked_call(asked: Mapping[str, Any], name: str | None, calls: str | None) ->
     id_ = asked["tool_call_id"]
     if "arguments" in asked:
         return AwaitedCall(id_, name, asked["arguments"], changed=True)
-    given = {call: arguments for call, _, arguments in json.loads(calls)} if calls is not None else {}
+    given = {call: arguments for call, _, arguments in stored_json(calls)} if calls is not None else {}
     return AwaitedCall(id_, name, checked_arguments(given[id_]) if id_ in given else None)

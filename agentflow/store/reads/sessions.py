@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,6 +17,7 @@ from agentflow.store.reads.turns import resolve
 from agentflow.store.records import Listed, PendingPause, RunRecord, SessionRecord, StepRecord
 from agentflow.store.requests import ListSessions
 from agentflow.store.sql.transaction import Tx
+from agentflow.text import stored_json
 
 _SESSION = """
 SELECT s.key, s.id, s.agent, s.name, s.environment, s.created_at, s.updated_at, s.branch, s.depth, s.seq, s.epoch,
@@ -139,7 +139,7 @@ def usage_of(tokens: Sequence[Any], cost: str | None) -> Usage:
 
 def loaded(text: str | None) -> Any:
     """The value of a JSON column."""
-    return None if text is None else json.loads(text)
+    return None if text is None else stored_json(text)
 
 
 def _session(tx: Tx, row: Any) -> SessionRecord:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,6 +9,7 @@ from agentflow.conversation.state import Version, state_at
 from agentflow.conversation.tree import Branch, Path, Place
 from agentflow.store.records import AGENT, STARTED, STATE, Versions
 from agentflow.store.sql.transaction import Tx
+from agentflow.text import stored_json
 
 _ALL = "SELECT number, kind, value, branch, depth FROM state_version WHERE session_key = ? ORDER BY number"
 _BRANCHES = "SELECT number, parent, fork_depth FROM branch WHERE session_key = ?"
@@ -35,7 +35,7 @@ def _in_force(path: Path, found: Iterable[tuple[Any, ...]], wanted: str) -> Any:
     return state_at(
         path,
         [
-            Version(json.loads(value), None if branch is None else Place(branch, depth))
+            Version(stored_json(value), None if branch is None else Place(branch, depth))
             for _, kind, value, branch, depth in found
             if kind == wanted
         ],

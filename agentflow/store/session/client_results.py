@@ -6,7 +6,6 @@ the session's lock: then the same turn goes on.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -19,7 +18,7 @@ from agentflow.store.session.begin_step import Claiming
 from agentflow.store.session.close_turn import head_id
 from agentflow.store.session.resume import Resume
 from agentflow.store.sql.transaction import Tx
-from agentflow.text import cut_middle
+from agentflow.text import cut_middle, stored_json
 from agentflow.tools.results import ToolResult, refused
 from agentflow.tools.tool import CLIENT
 
@@ -93,7 +92,7 @@ class ClientResults:
         self._claiming = claiming
         self._resume = resume
         paused = resume.paused
-        named = [each["tool_call_id"] for each in json.loads(paused.asked)]
+        named = [each["tool_call_id"] for each in stored_json(paused.asked)]
         found = claiming.tx.all(_CALLS, claiming.session.key, paused.execution, paused.turn)
         self._calls = {id_: (name, status, agent) for id_, name, status, agent in found if id_ in named}
 

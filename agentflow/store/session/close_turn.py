@@ -7,7 +7,6 @@ transaction that ends, claims or stops the session, it happens whole or not at a
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -23,7 +22,7 @@ from agentflow.store.records import Closed
 from agentflow.store.requests import Close, Seen
 from agentflow.store.session.session_row import SessionRow
 from agentflow.store.sql.transaction import Tx
-from agentflow.text import compact_json
+from agentflow.text import compact_json, stored_json
 from agentflow.turn_table import Trigger, move
 
 _REPAIR = Close(
@@ -115,7 +114,7 @@ def _close_phases(tx: Tx, session: SessionRow, turn: int) -> None:
         "AND seq > (SELECT after_seq FROM turn WHERE session_key = ? AND number = ?) ORDER BY seq",
         session.key, turn, events.CONTEXT_LIMITED, events.CONTEXT_REPLACED, events.CONTEXT_KEPT, session.key, turn,
     )  # fmt: skip
-    last = {json.loads(data).get(events.SUB_EXECUTION): type_ for type_, data in told if data is not None}
+    last = {stored_json(data).get(events.SUB_EXECUTION): type_ for type_, data in told if data is not None}
     for execution in (execution for execution, type_ in last.items() if type_ == events.CONTEXT_LIMITED):
         kept = events.context_kept("interrupted")
         session.tell(kept if execution is None else events.of_execution(kept, execution))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -20,6 +19,7 @@ from agentflow.store.records import Claimed
 from agentflow.store.session.begin_step import Claiming
 from agentflow.store.session.close_turn import head_id, turn_usage
 from agentflow.store.session.turn_options import kept, read_options
+from agentflow.text import stored_json
 from agentflow.tools.results import ToolResult
 from agentflow.turn_table import Trigger, move
 
@@ -47,7 +47,7 @@ class Resume:
         message (T19).
         """
         parts, paused, new_id = parts_of(news), self.paused, self._owning.new_id
-        text = format_answers(read_questions(json.loads(paused.asked)), answers, attached=parts is not None)
+        text = format_answers(read_questions(stored_json(paused.asked)), answers, attached=parts is not None)
         self._session.tell(events.ask_user_answered(paused.call_id, self._config[0]))
         self._restore_todos()
         self.record_result(paused.call_id, "ask_user", new_id(), ToolResult(True, text), ToolCallStatus.PLANNED)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, NamedTuple
 
 from agentflow.conversation.inbox import Client, ClientTool, TurnOptions
 from agentflow.store.rows import InsertBlob, Row
 from agentflow.store.sql.transaction import Tx
-from agentflow.text import compact_json, digest
+from agentflow.text import compact_json, digest, stored_json
 
 
 class Kept(NamedTuple):
@@ -43,11 +42,11 @@ def read_options(tx: Tx, key: int, turn: int) -> TurnOptions:
         key,
         turn,
     )
-    said: dict[str, Any] = {} if request is None else json.loads(request)
+    said: dict[str, Any] = {} if request is None else stored_json(request)
     return TurnOptions(
         said.get("inputs", {}),
         said.get("limits", {}),
-        () if tools is None else tuple(ClientTool(**tool) for tool in json.loads(tools)),
+        () if tools is None else tuple(ClientTool(**tool) for tool in stored_json(tools)),
         Client(**said.get("client", {})),
         said.get("stream"),
     )

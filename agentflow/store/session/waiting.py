@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -20,7 +19,7 @@ from agentflow.store.records import Queued
 from agentflow.store.requests import Claim
 from agentflow.store.session.session_row import SessionRow
 from agentflow.store.sql.transaction import Tx
-from agentflow.text import compact_json
+from agentflow.text import compact_json, stored_json
 
 
 def enqueue(tx: Tx, session: SessionRow, request: Claim, *, first: bool = False) -> Queued:
@@ -108,7 +107,7 @@ def load(tx: Tx, session_key: int) -> list[Entry]:
     """The queue, first to start first."""
     found = tx.all("SELECT turn_id, input FROM queue_entry WHERE session_key = ? ORDER BY number", session_key)
     return [
-        _entry(turn_id, [cast(Deliverable, parse_input(json.loads(text))) for _, text in group])
+        _entry(turn_id, [cast(Deliverable, parse_input(stored_json(text))) for _, text in group])
         for turn_id, group in groupby(found, key=lambda row: str(row[0]))
     ]
 

@@ -6,7 +6,6 @@ made from them.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,7 @@ from agentflow.conversation.questions import check_questions
 from agentflow.conversation.state import same_json
 from agentflow.errors import AgentflowError, InvalidInput, WorkerFailed
 from agentflow.message import Message, ToolCall
+from agentflow.text import read_json
 from agentflow.turn.decide import table
 from agentflow.turn.decide.actions import (
     Action,
@@ -371,5 +371,5 @@ def _shown(kind: str, **fields: Any) -> dict[str, Any]:
 
 def input_of(call: ToolCall) -> dict[str, Any]:
     """The arguments of a call as they are told; what cannot be parsed is told as none (T13)."""
-    parsed: dict[str, Any] = json.loads(replayed_arguments(call))
+    parsed: dict[str, Any] = read_json(replayed_arguments(call))
     return parsed

@@ -14,6 +14,7 @@ import pytest
 from agentflow import WorkerFailed
 from agentflow.agents import worker
 from agentflow.agents.worker import FailedAttempt, HttpWorker, PythonWorker, is_open_to_reading, pause_after
+from agentflow.testing import StallMeter
 from agentflow.worker import verify
 
 REQUEST = {"session_id": "s-1", "trigger": {"type": "session.start"}}
@@ -119,6 +120,40 @@ def test_an_answer_is_read_up_to_its_limit(service: Service, monkeypatch: pytest
     service.answers = [(200, b'{"state": 1}')]
     with pytest.raises(WorkerFailed, match="more than 10 bytes"):
         asyncio.run(HttpWorker(service.url).decide(REQUEST, unheard))
+
+
+@pytest.mark.parametrize("levels", [65, 1_000, 100_000])
+def test_an_answer_that_is_nested_deeply_is_refused(service: Service, levels: int) -> None:
+    """Z3: by either kind of worker, and never with a RecursionError."""
+    service.answers = [(200, b'{"state": ' + b"[" * levels + b"]" * levels + b"}")]
+    with pytest.raises(WorkerFailed, match="nested"):
+        asyncio.run(HttpWorker(service.url).decide(REQUEST, unheard))
+    with pytest.raises(WorkerFailed, match="nested"):
+        asyncio.run(PythonWorker("deep", lambda request: {"state": _deep(levels)}).decide(REQUEST, unheard))
+
+
+def _deep(levels: int) -> list[Any]:
+    held: list[Any] = []
+    for _ in range(levels):
+        held = [held]
+    return held
+
+
+def test_an_answer_of_too_many_values_is_refused(service: Service) -> None:
+    """Z3"""
+    service.answers = [(200, b"[" + b"1," * 200_000 + b"1]")]
+    with pytest.raises(WorkerFailed, match="more than 200,000 values"):
+        asyncio.run(HttpWorker(service.url).decide(REQUEST, unheard))
+    with pytest.raises(WorkerFailed, match="more than 200,000 values"):
+        asyncio.run(PythonWorker("wide", lambda request: [1] * 300_000).decide(REQUEST, unheard))
+
+
+def test_an_answer_of_megabytes_is_read_beside_the_loop(service: Service) -> None:
+    """Z3"""
+    service.answers = [(200, json.dumps({"state": ["x" * 10_000] * 1_000}).encode())]
+    with StallMeter(limit=0.05):
+        answer = asyncio.run(HttpWorker(service.url).decide(REQUEST, unheard))
+    assert len(answer["state"]) == 1_000
 
 
 def test_a_proxy_of_the_environment_is_not_used(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,84 @@
+"""Z3: inputs have limits that are counted before they are read, and a big one holds nobody else's turn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agentflow import InvalidInput, Message
+from agentflow.conversation.inbox import MAX_MESSAGES, MAX_TOOLS
+from agentflow.testing import Kit
+
+
+def _view(count: int) -> list[dict[str, Any]]:
+    """So many messages, the user's first and last."""
+    said = [{"role": "user" if index % 2 else "assistant", "content": "hello"} for index in range(count, 0, -1)]
+    return [{**said[0], "role": "user"}, *said[1:]]
+
+
+def _shared(levels: int) -> Any:
+    held: Any = 1
+    for _ in range(levels):
+        held = [held, held]
+    return held
+
+
+def _circle() -> list[Any]:
+    held: list[Any] = []
+    held.append(held)
+    return held
+
+
+def _deep(levels: int) -> Any:
+    held: Any = 1
+    for _ in range(levels):
+        held = {"a": held}
+    return held
+
+
+HI = {"role": "user", "content": "hi"}
+TOO_MUCH: list[tuple[dict[str, Any], str]] = [
+    ({"type": "client.messages", "messages": _view(100_001)}, r"messages: has 100,001 messages; an input may have"),
+    ({"type": "client.append", "messages": _view(MAX_MESSAGES + 1)}, r"messages: has 20,001 messages"),
+    ({"type": "client.message", "message": {**HI, "content": "x" * 32_000_001}}, r"more than 32,000,000 bytes"),
+    ({"type": "client.message", "message": {**HI, "content": "é" * 16_000_001}}, r"more than 32,000,000 bytes"),
+    ({"type": "client.message", "message": HI, "client": {"state": [0] * 200_000}}, r"more than 200,000 values"),
+    ({"type": "client.message", "message": HI, "client": {"state": _shared(50)}}, r"more than 200,000 values"),
+    ({"type": "client.message", "message": HI, "client": {"state": _circle()}}, r"nested too deeply"),
+    ({"type": "client.message", "message": HI, "inputs": {"a": _deep(100_000)}}, r"nested too deeply"),
+    ({"type": "client.message", "message": HI, "inputs": {"a": _deep(1_000)}}, r"nested too deeply"),
+    ({"type": "client.message", "message": HI, "inputs": {"a": _deep(65)}}, r"nested too deeply"),
+    ({"type": "client.message", "message": HI, "tools": [{"name": "t"}] * (MAX_TOOLS + 1)}, r"tools: has 129 tools"),
+    ({"type": "ask_user.answer", "tool_call_id": "c", "answers": {"a": ["x"] * 200_000}}, r"more than 200,000 values"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "said"), TOO_MUCH, ids=range(len(TOO_MUCH)))
+def test_an_input_that_holds_too_much_is_refused_and_holds_nobody(
+    agentflow: Kit, given: dict[str, Any], said: str
+) -> None:
+    agentflow.agent(replies=[])
+    agentflow.stalls.limit = 0.05
+    with pytest.raises(InvalidInput, match=said):
+        agentflow.deliver(given)
+    assert not agentflow.run(agentflow.runtime.sessions())
+
+
+@pytest.mark.parametrize("typed", [False, True])
+def test_a_view_of_20_000_messages_holds_the_loop_for_no_more_than_50_ms(agentflow: Kit, typed: bool) -> None:
+    agentflow.agent(replies=[{"text": "one"}])
+    agentflow.send("warm", "another")
+    view: list[Any] = _view(MAX_MESSAGES - 1)
+    if typed:
+        view = [Message("", each["role"], each["content"]) for each in view]
+    agentflow.stalls.limit = 0.05
+    assert agentflow.deliver({"type": "client.messages", "messages": tuple(view)}).answer == "one"
+    assert len(agentflow.path()) == MAX_MESSAGES
+
+
+def test_a_text_of_many_megabytes_holds_the_loop_for_no_more_than_50_ms(agentflow: Kit) -> None:
+    agentflow.agent(replies=[{"text": "one"}])
+    agentflow.send("warm", "another")
+    agentflow.stalls.limit = 0.05
+    assert agentflow.send("x" * 30_000_000).answer == "one"
