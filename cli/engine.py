@@ -90,8 +90,10 @@ def with_runtime(project: Path, db: str | None, work: Callable[[Runtime], Awaita
     """Opens the project, does the work and closes it again; queues of other requests are left alone."""
     from agentflow import own_process, with_runtime
 
+    from .log import shown_log
+
     own_process()
-    with _naming_option(db):
+    with _naming_option(db), shown_log():
         return with_runtime(work, project, db=db, serve_queues=False)
 
 
@@ -99,7 +101,9 @@ def reading(project: Path, db: str | None, work: Callable[[Runtime], Awaitable[T
     """Opens the project to look at it: nothing is made or changed, no file either (Z1)."""
     from agentflow import with_runtime
 
-    with _naming_option(db):
+    from .log import shown_log
+
+    with _naming_option(db), shown_log():
         return with_runtime(work, project, db=db, serve_queues=False, read_only=True)
 
 

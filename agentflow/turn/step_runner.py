@@ -166,7 +166,7 @@ class StepRunner:
             closed, started = await execution.close(how.close, self._new_id, erase=erase, owning=owning)
             answer_id, answer = closed.answer_id, closed.answer
         self._live.fire(how.trigger)
-        level = logging.WARNING if to_state == TurnState.FAILED else logging.INFO
+        level = logging.WARNING if to_state == TurnState.FAILED else logging.DEBUG
         self._agent.logger.log(level, "turn %s of session %s is %s", self.turn_id, journal.session_id, to_state)
         opening = self._opening(execution, to_state, answer)
         self._remember(execution)
