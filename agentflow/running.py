@@ -152,6 +152,7 @@ class RunningTurns:
             self._new_id,
             lambda given: check_inputs(agent.config.inputs, given),
             planning=agent.config.planning is not None,
+            observed=agent.config.settings.observability,
             check_tools=agent.check_client_tools,
             result_chars=lambda name, tool: self._agents.result_chars(str(agent.config.path), name, tool),
         )

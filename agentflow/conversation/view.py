@@ -104,6 +104,18 @@ def merge(
     return _compose(recorded, stand, new_from, view[new_from:], new_id)
 
 
+def unerased(known: Known, head: Node | None, view: Sequence[Message]) -> Sequence[Message]:
+    """What counts of a view where ended turns are erased (R5): what stands from the first recorded message of the
+    turn that waits on, else what follows the view's last assistant message.
+    """
+    recorded = known.recorded({message.id for message in view if message.id}) if head is not None else ()
+    first = next((index for index, message in enumerate(view) if message.id in recorded), None)
+    if first is not None:
+        return view[first:]
+    answers = [index for index, message in enumerate(view) if message.role == "assistant"]
+    return view[answers[-1] + 1 :] if answers else view
+
+
 def append(
     known: Known, head: Node | None, messages: Sequence[Message], new_id: NewId, *, root: Place | None = None
 ) -> Merge:

@@ -26,7 +26,8 @@ class Owning:
     `config(limits)` is `(hash, JSON text)` of the configuration in force for a turn with these limits of its own, which
     it refuses when they cannot be (A7, C8). `call_model` is the model of the first call, recorded as requested in the
     same commit (T11), or null when something comes before it. `check_inputs` validates the agent inputs of a request
-    that starts or queues a turn, `check_tools` the tools of its client (C37); `planning`: the agent keeps todos (T32).
+    that starts or queues a turn, `check_tools` the tools of its client (C37); `planning`: the agent keeps todos (T32),
+    `observed`: what its turns say stays (R5).
     `result_chars(agent, tool)` says how long a result of the client may be.
     """
 
@@ -40,6 +41,7 @@ class Owning:
     new_id: NewId
     check_inputs: Callable[[Mapping[str, Any]], dict[str, Any]]
     planning: bool = False
+    observed: bool = True
     check_tools: Callable[[Sequence[ClientTool]], None] = lambda tools: None
     result_chars: Callable[[str, str], int] = lambda agent, tool: MAX_RESULT_CHARS
 
@@ -194,14 +196,13 @@ class Close:
 class End:
     """The last commit of a turn's step: `append` and the release of the session in one transaction (T10).
 
-    `state` is the turn's state and becomes the session's outcome. `erase` removes what `observability: false`
-    does not keep (R5). With `owning` the first entry of the queue starts in the same transaction, unless the
-    active path waits for an answer (C21); a runtime that closes gives none and leaves the queue as it is.
+    `state` is the turn's state and becomes the session's outcome. With `owning` the first entry of the queue starts in
+    the same transaction, unless the active path waits for an answer (C21); a runtime that closes gives none and leaves
+    the queue as it is.
     """
 
     append: Append
     state: str
-    erase: bool = False
     owning: Callable[[], Owning] | None = None
 
 
@@ -214,5 +215,4 @@ class CloseTurn:
     append: Append
     how: Close
     new_id: NewId
-    erase: bool = False
     owning: Callable[[], Owning] | None = None

@@ -21,6 +21,8 @@ class InsertTurn(NamedTuple):
     request: str | None
     after_seq: int
     tools_hash: str | None = None
+    first_step: int = 0
+    execution: int | None = None
 
 
 class InsertStep(NamedTuple):
@@ -179,6 +181,13 @@ class EndTurn(NamedTuple):
     from_state: str
 
 
+class ConfigureRun(NamedTuple):
+    """The configuration that a resumed run goes on with (A7)."""
+
+    config_hash: str
+    number: int
+
+
 class ResumeTurn(NamedTuple):
     """What a turn's requests say, since one of them answered it (C8)."""
 
@@ -327,7 +336,7 @@ Row = (
     | InsertQuestion | InsertTodoList | InsertStateVersion | InsertAlias | InsertQueueEntry | InsertBlob
     | InsertHookRun | MoveTurn | EndTurn | ResumeTurn | KeepData | PlanTurn | PlanExecution | EndStep | MoveExecution
     | EndLlmCall | MoveLlmCall | ChangeModel | CheckpointLlmCall | StartToolCall | EndToolCall | VoidToolCall
-    | KeepReply | MovePause | MoveQuestion
+    | KeepReply | MovePause | MoveQuestion | ConfigureRun
 )  # fmt: skip
 
 INSERTS: dict[type[Any], str] = {
@@ -352,6 +361,7 @@ KEPT_WHEN_PRESENT = frozenset({InsertBlob})
 UPDATES: dict[type[Any], tuple[str, tuple[str, ...]]] = {
     MoveTurn: ("turn", ("number", "from_state")),
     EndTurn: ("turn", ("number", "from_state")),
+    ConfigureRun: ("execution", ("number",)),
     ResumeTurn: ("turn", ("number",)),
     KeepData: ("turn", ("number",)),
     PlanTurn: ("turn", ("number",)),

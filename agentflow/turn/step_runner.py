@@ -157,13 +157,12 @@ class StepRunner:
     async def _end(self, execution: Execution, how: Ending) -> Outcome:
         journal = self._journal
         _, to_state = move = self._live.target(how.trigger)
-        erase = not self.settings.observability and to_state != TurnState.PAUSED_ASK_USER
         owning, answer_id, answer = self._next_owning(), how.answer_id, how.answer
         if how.close is None:
             ending.stage(execution, how, move)
-            started = await execution.end(to_state, erase=erase, owning=owning)
+            started = await execution.end(to_state, owning=owning)
         else:
-            closed, started = await execution.close(how.close, self._new_id, erase=erase, owning=owning)
+            closed, started = await execution.close(how.close, self._new_id, owning=owning)
             answer_id, answer = closed.answer_id, closed.answer
         self._live.fire(how.trigger)
         level = logging.WARNING if to_state == TurnState.FAILED else logging.DEBUG

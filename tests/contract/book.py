@@ -127,7 +127,9 @@ class Book:
         self, turn: Turn, written: Sequence[Row] = (), log: Sequence[LogEntry] = (), *,
         state: str = TurnState.DONE, erase: bool = False, at: int = NOW,
     ) -> Appended:  # fmt: skip
-        return await self.store.end(End(self.write(turn, written, log, at), state, erase))
+        if erase:
+            await self.writer.run(lambda tx: _unobserved(tx, turn.key))
+        return await self.store.end(End(self.write(turn, written, log, at), state))
 
     @staticmethod
     def write(turn: Turn, written: Sequence[Row], log: Sequence[LogEntry] = (), at: int = NOW) -> Append:
@@ -151,6 +153,15 @@ class Book:
         """How many rows each table has of the session, empty ones left out."""
         counts = {table: await self.count(table, key) for table in TABLES}
         return {table: count for table, count in counts.items() if count}
+
+
+def _unobserved(tx: Tx, key: int) -> None:
+    """The configuration of the book's own turns says that nothing of them is kept (R5)."""
+    text = (
+        "INSERT INTO blob (session_key, hash, body) VALUES (?, 'hash', ?) "
+        "ON CONFLICT (session_key, hash) DO UPDATE SET body = excluded.body"
+    )
+    tx.execute(text, key, '{"settings":{"observability":false}}')
 
 
 def _begin(tx: Tx, session_id: str, agent: str, at: int) -> Turn:

@@ -19,7 +19,14 @@ def test_an_erased_turn_keeps_its_id_its_steps_and_its_questions(book: Book) -> 
         tool = rows.InsertToolCall(1, "call", 1, "a", "search", "planned", None)
         await book.append(turn, [rows.InsertBlob("hash", "{}"), rows.InsertBlob("p", "prompt"), call, tool])
         await book.end(turn, written, log, erase=True)
-        assert await book.rows_of(turn.key) == {"turn": 1, "step": 1, "question": 1, "blob": 1, "event": len(log) + 1}
+        assert await book.rows_of(turn.key) == {
+            "turn": 1,
+            "step": 1,
+            "question": 1,
+            "blob": 1,
+            "session_stats": 1,
+            "event": len(log) + 1,
+        }
         step = await book.store.step(turn.key, turn.id)
         assert step is not None
         assert (step.turn_state, step.opened_at, step.completed_at) == ("failed", NOW, NOW)
@@ -79,14 +86,15 @@ def test_earlier_turns_that_were_kept_stay(book: Book) -> None:
         await book.end(kept)
         turn = await book.begin()
         await book.say(turn, user("erased", "x"))
-        await book.end(turn, erase=True)
+        await book.end(turn, ended(turn), erase=True)
         assert [node.message.id for node in (await book.store.tree(kept.key)).nodes] == ["k"]
 
     book.run(test)
 
 
 STAY = {
-    "turn", "step", "question", "hook_run", "event", "queue_entry", "agent_memory", "feedback", "session_stats"
+    "turn", "step", "question", "hook_run", "event", "queue_entry", "agent_memory", "feedback", "session_stats",
+    "blob",  # the turn's configuration
 }  # fmt: skip
 BLANK = {
     "turn": "request, tools_hash, plan, input, output, cache_read, cache_write, cost",

@@ -1,4 +1,4 @@
-"""In every scenario what was told live is what the log says."""
+"""In every scenario what was told live is what the log says, and the statistics are what the rows say (R6)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import pytest
 
 from agentflow.live.event_feed import Feed
 from tests.scenarios.live_view import LiveView
+from tests.scenarios.statistics import differences
+from tests.scenarios.support import reading
 
 
 @pytest.fixture(autouse=True)
@@ -19,3 +21,6 @@ def live_view(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(Feed, "publish", lambda feed, *told: view.publish(feed, *told))
     yield
     view.check(db)
+    if view.told:
+        with reading(db) as select:
+            assert differences(select) == []

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentflow import MessageNotFound
+from agentflow import InvalidInput, MessageNotFound
 from agentflow.testing import Kit
 from tests.scenarios.support import call, rows, said
 
@@ -105,3 +105,30 @@ def test_a_view_that_names_what_was_erased_is_new(agentflow: Kit) -> None:
     agentflow.send(answer)
     agentflow.view([asked, answer])
     assert said(agentflow.requests[-1])[1:] == [("user", "question"), ("user", "this one")]
+
+
+def test_of_a_view_only_what_follows_its_last_assistant_message_counts(agentflow: Kit) -> None:
+    """R5: a client that resends what it has seen brings nothing back that was erased."""
+    agentflow.agent(settings=OFF, replies=[{"text": "one"}, {"text": "two"}])
+    first = {"id": "u1", "role": "user", "content": "first"}
+    agentflow.send(first)
+    seen = [first, {"id": "a1", "role": "assistant", "content": "one"}]
+    agentflow.view([*seen, {"role": "user", "content": "second"}])
+    assert said(agentflow.requests[-1])[1:] == [("user", "second")]
+    with pytest.raises(InvalidInput, match="Nothing to answer"):
+        agentflow.view(seen)
+
+
+def test_a_view_still_answers_the_question_of_an_unobserved_turn(agentflow: Kit) -> None:
+    """R5, C27: a pause keeps what its turn said, so the view stands where the question was asked."""
+    ask = call("ask_user", questions=[{"header": "Which", "question": "Which one?"}])
+    agentflow.agent(settings=OFF, replies=[{"text": "zero"}, {"tool_calls": [ask]}, {"text": "one"}])
+    zero = {"id": "u0", "role": "user", "content": "before"}
+    one = {"id": "u1", "role": "user", "content": "question"}
+    agentflow.send(zero)
+    agentflow.send(one)
+    asked = agentflow.path()[-1]
+    answer = {"id": "u2", "role": "user", "content": "this one"}
+    done = agentflow.view([zero, {"id": "a0", "role": "assistant", "content": "zero"}, one, asked, answer])
+    assert done.answer == "one"
+    assert [role for role, _ in said(agentflow.requests[-1])] == ["system", "user", "assistant", "tool"]

@@ -9,6 +9,7 @@ from typing import Any
 from agentflow.store.reads.messages import path
 from agentflow.store.session.session_row import SessionRow
 from agentflow.store.sql.transaction import Tx
+from tests.scenarios.statistics import differences
 from tests.simulation.ledger import Violation
 
 Row = tuple[Any, ...]
@@ -145,6 +146,8 @@ class Rows:
             self._check_ends(session, number, state, steps, pauses, ends)
         if found := self.all(_USAGE, key):
             raise Violation("usage is not the sum of its calls", f"{session}: {found}")
+        if found := differences(lambda text: self.all(text), key):
+            raise Violation("the statistics are not what the rows say", f"{session}: {found}")
         self._check_queue(key, session)
         if row[4] is None and row[5] is not None:
             self._check_path(key, session)

@@ -15,8 +15,8 @@ from agentflow.clock import SECOND, Instant, instant
 from agentflow.errors import StaleOwner, TurnAlreadyActive
 from agentflow.events import happened
 from agentflow.message import TurnState
+from agentflow.store.ended.turn_ended import turn_ended
 from agentflow.store.jobs.claim import start_first
-from agentflow.store.jobs.erase import erase
 from agentflow.store.records import Appended, Claimed
 from agentflow.store.requests import Alive, Append, CloseTurn, End, Owning
 from agentflow.store.session.close_turn import close_running
@@ -49,8 +49,7 @@ def end(tx: Tx, write: End) -> Appended:
     log = happened(last.log, last.at)
     ended_at = log[-1].at if log else last.at  # the moment its last event tells
     seq, _, queued = _advance(tx, replace(last, log=log), release, ended_at, ended_at, write.state)
-    if write.erase:
-        erase(tx, last.session_key, last.turn)
+    turn_ended(tx, last.session_key, last.turn)
     if write.owning is None or not queued:
         return Appended(seq, None)
     return Appended(seq, None, _following(tx, SessionRow.by_key(tx, last.session_key), write.owning))
@@ -67,11 +66,7 @@ def close_turn(tx: Tx, write: CloseTurn) -> Appended:
     if session is None:
         raise LookupError(f"session {last.session_key} vanished under its lock")
     closed = close_running(tx, session, last.turn, last.at, write.new_id, write.how)
-    closed = closed._replace(log=tuple(session.flush(tx, last.turn, last.at)))
     session.release()
-    if write.erase:
-        erase(tx, last.session_key, last.turn)
-        session.head = None
     session.save(tx, last.at)
     return Appended(session.seq, None, _following(tx, session, write.owning), closed)
 

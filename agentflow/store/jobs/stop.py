@@ -64,7 +64,6 @@ def _stop_paused(tx: Tx, session: SessionRow, request: Stop) -> Stopped:
                 tx, session, paused.turn, request.at, request.new_id, STOPPED,
                 ABORTED_BY_USER, None,
             )  # fmt: skip
-            session.flush(tx, paused.turn, request.at)
             return Stopped(paused.turn_id, ended=True)
     return Stopped(None)
 
@@ -76,5 +75,5 @@ def _take_out(tx: Tx, session: SessionRow, request: Stop) -> tuple[str, ...]:
     for turn_id in out:
         tx.execute("DELETE FROM queue_entry WHERE session_key = ? AND turn_id = ?", session.key, turn_id)
         session.queued -= 1
-        session.flush(tx, end_waiting(session, turn_id, TurnState.ABORTED, request.at, None), request.at)
+        end_waiting(tx, session, turn_id, TurnState.ABORTED, request.at, None)
     return out

@@ -18,6 +18,7 @@ from agentflow.errors import AgentflowError
 from agentflow.events import ModelCall
 from agentflow.message import ExecutionStatus, Message, ToolCallStatus, TurnState, Usage
 from agentflow.store import rows
+from agentflow.store.ended.turn_ended import turn_ended
 from agentflow.store.records import Closed
 from agentflow.store.requests import Close, Seen
 from agentflow.store.session.session_row import SessionRow
@@ -55,20 +56,18 @@ class _Left:
 
 
 def close_running(tx: Tx, session: SessionRow, turn: int, at: Instant, new_id: NewId, how: Close) -> Closed:
-    """Close a running turn; its rows and entries are staged in `session`."""
+    """Close a running turn and write that; the session's row is left to `save`."""
     return _close(tx, session, turn, at, new_id, how, TurnState.RUNNING)
 
 
-def repair(tx: Tx, session: SessionRow, turn: int, at: Instant, new_id: NewId) -> str:
-    """Close the turn of an owner that is gone (T30); returns its id. Its entries are staged in `session`."""
-    return close_running(tx, session, turn, at, new_id, _REPAIR).turn_id
+def repair(tx: Tx, session: SessionRow, turn: int, at: Instant, new_id: NewId) -> Closed:
+    """Close the turn of an owner that is gone (T30)."""
+    return close_running(tx, session, turn, at, new_id, _REPAIR)
 
 
 def repair_and_release(tx: Tx, session: SessionRow, at: Instant, new_id: NewId) -> None:
     """Close the dead turn that has the session, and let nobody have it; the session's row is left to `save`."""
-    turn = session.turn or 0
-    repair(tx, session, turn, at, new_id)
-    session.flush(tx, turn, at)
+    repair(tx, session, session.turn or 0, at, new_id)
     session.release()
     session.epoch += 1
 
@@ -76,12 +75,12 @@ def repair_and_release(tx: Tx, session: SessionRow, at: Instant, new_id: NewId) 
 def close_paused(
     tx: Tx, session: SessionRow, turn: int, at: Instant, new_id: NewId, why: str, marker: str | None,
     error: AgentflowError | None,
-) -> str:  # fmt: skip
-    """Close a paused turn: its question gets a placeholder result (T25); returns the turn's id."""
+) -> Closed:  # fmt: skip
+    """Close a paused turn: its question gets a placeholder result (T25)."""
     failure = None if error is None else error.as_dict()
     lost = {"code": "interrupted"}
     how = Close(Trigger.STOP, why, lost, marker, always=marker is not None, failure=failure)
-    return _close(tx, session, turn, at, new_id, how, TurnState.PAUSED_ASK_USER).turn_id
+    return _close(tx, session, turn, at, new_id, how, TurnState.PAUSED_ASK_USER)
 
 
 def _close(tx: Tx, session: SessionRow, turn: int, at: Instant, new_id: NewId, how: Close, state: TurnState) -> Closed:
@@ -104,7 +103,11 @@ def _close(tx: Tx, session: SessionRow, turn: int, at: Instant, new_id: NewId, h
         message = Message(message_id, "assistant", closing.text)
         session.record(tx, [message], turn, left.main, head_id(tx, session))
         answered = (message_id, closing.text[: closing.answer_chars])
-    return _end(tx, session, turn, at, left, how, state, answered)
+    closed = _end(tx, session, turn, at, left, how, state, answered)
+    log = tuple(session.flush(tx, turn, at))
+    if turn_ended(tx, session.key, turn):
+        session.head = None
+    return closed._replace(log=log)
 
 
 def _close_phases(tx: Tx, session: SessionRow, turn: int) -> None:

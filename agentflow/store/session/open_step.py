@@ -48,9 +48,9 @@ class OpenStep:
             return
         turn = session.turn
         self.previous_ended_at = min(session.lease_until or owning.at, owning.at)  # its last sign of life
-        turn_id = repair(self.tx, session, turn, owning.at, owning.new_id)
+        closed = repair(self.tx, session, turn, owning.at, owning.new_id)
         session.turn = None
-        self._claiming.flush_before(turn_id, turn)
+        self._claiming.before.append((closed.turn_id, closed.log))
 
     def expire_question(self) -> None:
         """Abort the paused turn of the path when its question's time is over (T21)."""
@@ -77,9 +77,9 @@ class OpenStep:
 
     def _close(self, paused: Pending, why: str, marker: str | None, error: AgentflowError | None) -> None:
         session, owning = self.session, self.owning
-        turn_id = close_paused(self.tx, session, paused.turn, owning.at, owning.new_id, why, marker, error)
+        closed = close_paused(self.tx, session, paused.turn, owning.at, owning.new_id, why, marker, error)
         self.pending.remove(paused)
-        self._claiming.flush_before(turn_id, paused.turn)
+        self._claiming.before.append((closed.turn_id, closed.log))
 
     def forget_before(self) -> None:
         """Whoever listens reads what ended before from the log."""
@@ -93,8 +93,8 @@ class OpenStep:
             try:
                 begun = self.begin(entry, turn_id)
             except InvalidInput as error:
-                turn = end_waiting(self.session, turn_id, TurnState.FAILED, self.owning.at, error)
-                self._claiming.flush_before(turn_id, turn)
+                log = end_waiting(self.tx, self.session, turn_id, TurnState.FAILED, self.owning.at, error)
+                self._claiming.before.append((turn_id, log))
                 self.session.save(self.tx, self.owning.at)
                 continue
             if isinstance(begun, Claimed):
@@ -110,6 +110,9 @@ class OpenStep:
             return self._answer(given, turn_id)
         if not isinstance(given, ClientMessage | ClientAppend | ClientMessages):
             raise InvalidInput(f"{given.type} starts no turn.")
+        if isinstance(given, ClientMessages) and not self.owning.observed:
+            known = KnownRows(self.tx, self.session.key, {})
+            given = replace(given, messages=tuple(view.unerased(known, known.at(self.session.head), given.messages)))
         merged = self._merge(given)
         if not merged.paused:
             refuse_blank(given, {message.id for message in merged.news})
@@ -218,6 +221,8 @@ class OpenStep:
                 said.request,
                 after_seq,
                 said.tools_hash,
+                session.steps,
+                session.executions,
             ),
             rows.InsertExecution(
                 session.executions, session.turns, owning.agent, config_hash, ExecutionStatus.RUNNING, owning.at

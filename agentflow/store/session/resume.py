@@ -115,7 +115,7 @@ class Resume:
         if self._options != self._before:
             request, tools_hash, blobs = kept(self._options)
             session.rows += (*blobs, rows.ResumeTurn(request, tools_hash, paused.turn))
-        session.rows.append(rows.InsertBlob(*self._config))
+        session.rows += (rows.InsertBlob(*self._config), rows.ConfigureRun(self._config[0], self.main))
         if paused.kind != QUESTIONS:
             self._restore_todos()
         claimed = self._claiming.open_step(

@@ -13,8 +13,10 @@ from agentflow.conversation import queue
 from agentflow.conversation.inbox import parse_input, refuse_blank
 from agentflow.conversation.queue import Deliverable, Entry
 from agentflow.errors import AgentflowError
+from agentflow.events import LogEntry
 from agentflow.message import TurnState, Usage
 from agentflow.store import rows
+from agentflow.store.ended.turn_ended import turn_ended
 from agentflow.store.records import Queued
 from agentflow.store.requests import Claim
 from agentflow.store.session.session_row import SessionRow
@@ -67,17 +69,16 @@ def take_first(tx: Tx, session: SessionRow) -> Deliverable:
     return queue.delivered(first)
 
 
-def end_waiting(session: SessionRow, turn_id: str, state: TurnState, at: Instant, error: AgentflowError | None) -> int:
-    """Record the end of a turn that never began, and tell whoever waits for it; returns the turn's number.
-
-    Its entries are staged in `work`.
-    """
+def end_waiting(
+    tx: Tx, session: SessionRow, turn_id: str, state: TurnState, at: Instant, error: AgentflowError | None
+) -> tuple[LogEntry, ...]:
+    """Record the end of a turn that never began; what was told of it."""
     session.turns += 1
     session.steps += 1
     failure = None if error is None else error.as_dict()
     begun = TurnState.RUNNING if error is not None else TurnState.IDLE
     session.rows += (
-        rows.InsertTurn(session.turns, turn_id, begun, "", at, None, session.seq),
+        rows.InsertTurn(session.turns, turn_id, begun, "", at, None, session.seq, first_step=session.steps),
         rows.EndTurn(
             state,
             at,
@@ -100,7 +101,9 @@ def end_waiting(session: SessionRow, turn_id: str, state: TurnState, at: Instant
         events.turn_completed(state, Usage(), failure),
         events.done(turn_id, None, state, session.steps, failure=failure),
     )
-    return session.turns
+    log = tuple(session.flush(tx, session.turns, at))
+    turn_ended(tx, session.key, session.turns)
+    return log
 
 
 def load(tx: Tx, session_key: int) -> list[Entry]:

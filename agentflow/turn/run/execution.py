@@ -145,12 +145,12 @@ class Execution:
         """Write what is staged."""
         await self.journal.commit(self.staging.take())
 
-    async def end(self, state: str, *, erase: bool, owning: Callable[[], Owning] | None) -> Claimed | None:
+    async def end(self, state: str, *, owning: Callable[[], Owning] | None) -> Claimed | None:
         """Write what is staged and release the session, in one transaction (T10); the next queued turn, if any."""
-        return await self.journal.end(self.staging.take(), state, erase=erase, owning=owning)
+        return await self.journal.end(self.staging.take(), state, owning=owning)
 
     async def close(
-        self, how: Close, new_id: NewId, *, erase: bool, owning: Callable[[], Owning] | None
+        self, how: Close, new_id: NewId, *, owning: Callable[[], Owning] | None
     ) -> tuple[Closed, Claimed | None]:
         """Write what is staged, close what the store says is open, and release the session (T24)."""
-        return await self.journal.close(self.staging.take(), how, new_id, erase=erase, owning=owning)
+        return await self.journal.close(self.staging.take(), how, new_id, owning=owning)

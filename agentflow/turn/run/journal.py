@@ -73,21 +73,19 @@ class Journal:
         """Write these rows and nothing that is staged; the stored head stays."""
         await self.commit(Batch(list(rows), []))
 
-    async def end(
-        self, batch: Batch, state: str, *, erase: bool, owning: Callable[[], Owning] | None
-    ) -> Claimed | None:
+    async def end(self, batch: Batch, state: str, *, owning: Callable[[], Owning] | None) -> Claimed | None:
         """The last commit of this step: it releases the session too, and starts the next queued turn (T10)."""
         write = self._append(batch)
-        appended = await self._store.end(End(write, state, erase, owning))
+        appended = await self._store.end(End(write, state, owning))
         self._told(write, appended, batch)
         return appended.started
 
     async def close(
-        self, batch: Batch, how: Close, new_id: NewId, *, erase: bool, owning: Callable[[], Owning] | None
+        self, batch: Batch, how: Close, new_id: NewId, *, owning: Callable[[], Owning] | None
     ) -> tuple[Closed, Claimed | None]:
         """The last commit of a turn that does not end by itself: the store closes what is open of it (T24)."""
         write = self._append(batch)
-        appended = await self._store.close_turn(CloseTurn(write, how, new_id, erase, owning))
+        appended = await self._store.close_turn(CloseTurn(write, how, new_id, owning))
         if appended.closed is None:
             raise RuntimeError("the store closed a turn and says nothing of it")
         self.feed.publish(self.turn_id, appended.seq, [*batch.log, *appended.closed.log])

@@ -52,26 +52,24 @@ BREAKS = (
     ),
     Break(
         "end-erase", "store/jobs/append.py",
-        "    if write.erase:\n"
-        "        erase(tx, last.session_key, last.turn)\n"
-        "    if write.owning",
-        "    if write.owning",
+        "    turn_ended(tx, last.session_key, last.turn)\n",
+        "",
         ("scenarios/test_observability.py::test_no_text_of_the_turn_is_left_anywhere",),
         "Without observability a turn that is done stays.",
     ),
     Break(
-        "close-erase", "store/jobs/append.py",
-        "        erase(tx, last.session_key, last.turn)\n"
+        "close-erase", "store/session/close_turn.py",
+        "    if turn_ended(tx, session.key, turn):\n"
         "        session.head = None\n",
-        "        pass\n",
+        "",
         ("scenarios/test_pauses.py::test_a_turn_that_failed_is_erased_too",),
         "Without observability a failed turn stays.",
     ),
     Break(
         "close-release", "store/jobs/append.py",
         "    session.release()\n"
-        "    if write.erase",
-        "    if write.erase",
+        "    session.save",
+        "    session.save",
         ("contract/test_store_closing.py",),
         "A failed turn keeps its session.",
     ),
@@ -97,9 +95,9 @@ BREAKS = (
         "A session is deleted under its running turn.",
     ),
     Break(
-        "close-erased-head", "store/jobs/append.py",
+        "close-erased-head", "store/session/close_turn.py",
         "        session.head = None\n",
-        "",
+        "        pass\n",
         ("scenarios/test_pauses.py::test_a_turn_that_failed_is_erased_too",),
         "After a failed turn that was erased the head names a message that is gone.",
     ),

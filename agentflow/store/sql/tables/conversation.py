@@ -72,6 +72,8 @@ class Turn(Base, table=True):
     cache_read: int | None = None
     cache_write: int | None = None
     cost: str | None = text()
+    first_step: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
+    execution: int | None = None
 
 
 class Step(Base, table=True):

@@ -61,7 +61,10 @@ class SnapshotData(Base, table=True):
 
 
 class SessionStats(Base, table=True):
-    """What a turn counted: it outlives what `observability: false` erases (R5, R6). `models` and `tools` are JSON."""
+    """What a turn counted, up to the end of its last step: it outlives what `observability: false` erases (R5, R6).
+
+    `error` is the code it failed with; `models` and `tools` are JSON.
+    """
 
     __tablename__ = "session_stats"
     __table_args__ = KEYED
@@ -70,6 +73,7 @@ class SessionStats(Base, table=True):
     turn: int = number()
     agent: str = Field(sa_type=Text)
     state: str = Field(sa_type=Text)
+    error: str | None = text()
     started_at: int = Field(sa_type=BigInteger)
     ended_at: int = Field(sa_type=BigInteger)
     duration_ms: int

@@ -1,7 +1,7 @@
 """What is kept about a conversation beside its turns: name, snapshots, memory, feedback, statistics (R5-R12).
 
-A model call keeps the provider's own finish word, a sub-agent's run its plan. A session counts the tries to name it and
-keeps whether it is snapshotted and why.
+A model call keeps the provider's own finish word, a sub-agent's run its plan, a turn which step and run of it came
+first. A session counts the tries to name it and keeps whether it is snapshotted and why.
 
 Revision ID: 0003
 
@@ -28,6 +28,10 @@ _TYPES: dict[str, Any] = {
 _COLUMNS: dict[str, tuple[sa.Column[Any], ...]] = {
     "llm_call": (sa.Column("finish_word", sa.Text()),),
     "execution": (sa.Column("plan", sa.Text()),),
+    "turn": (
+        sa.Column("first_step", sa.Integer(), nullable=False, server_default="0"),
+        sa.Column("execution", sa.Integer()),
+    ),
     "session": (
         sa.Column("name_tries", sa.Integer(), nullable=False, server_default="0"),
         sa.Column("snapshotted", sa.Integer()),
@@ -41,9 +45,9 @@ _TABLES: dict[str, tuple[str, str]] = {
     "feedback": ("step", "step int, rating text, comment text?, at instant"),
     "session_stats": (
         "turn",
-        "turn int, agent text, state text, started_at instant, ended_at instant, duration_ms int, steps int, "
-        "first_token_ms int?, input int, output int, cache_read int, cache_write int, cost text?, models text, "
-        "tools text",
+        "turn int, agent text, state text, error text?, started_at instant, ended_at instant, duration_ms int, "
+        "steps int, first_token_ms int?, input int, output int, cache_read int, cache_write int, cost text?, "
+        "models text, tools text",
     ),
     "snapshot": ("number", "number int, turn int, entity text, entity_key text, hash text, at instant"),
     "snapshot_data": ("hash", "hash text, body bytes"),

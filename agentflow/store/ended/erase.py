@@ -1,13 +1,15 @@
 """What `observability: false` takes away in the transaction that ends a turn (R5).
 
-Steps keep their order and times, the turn its id, state and error; questions, name, memory, feedback, counts and
-configuration stay.
+Steps keep their order and times, the turn its id, state and the code of its error; questions, name, memory, feedback,
+counts and configuration stay.
 """
 
 from __future__ import annotations
 
 from agentflow.store.sql.transaction import Tx
 from agentflow.text import compact_json, stored_json
+
+NOT_KEPT = "What it said is not kept: observability is off."
 
 _OF_THE_TURN = ("message", "execution", "llm_call", "tool_call", "todo_list", "state_version", "snapshot")
 _COPIES = (  # they keep the turn of their originals (C10)
@@ -36,6 +38,12 @@ _UNUSED = (
     "DELETE FROM snapshot_data WHERE session_key = ? AND NOT EXISTS (SELECT 1 FROM snapshot "
     "WHERE snapshot.session_key = snapshot_data.session_key AND snapshot.hash = snapshot_data.hash)",
 )
+# What hangs below a message that is gone is a root of its own.
+_ROOTS = (
+    "UPDATE branch SET parent = NULL WHERE session_key = ? AND parent IS NOT NULL "
+    "AND NOT EXISTS (SELECT 1 FROM message WHERE message.session_key = branch.session_key "
+    "AND message.branch = branch.parent AND message.depth = branch.fork_depth)"
+)
 _EVENT_KEYS_KEPT = frozenset(
     {
         "agent_id", "call_id", "code", "config_hash", "execution", "flow", "head_id", "id", "iteration", "model",
@@ -52,12 +60,21 @@ def erase(tx: Tx, key: int, turn: int) -> None:
         tx.execute(f"DELETE FROM {table} WHERE session_key = ? AND turn = ?", key, turn)
     for text in _BLANKED:
         tx.execute(text, key, turn)
-    for text in _UNUSED:
+    _keep_code(tx, key, turn)
+    for text in (_ROOTS, *_UNUSED):
         tx.execute(text, key)
     tx.execute("UPDATE session SET branch = NULL, depth = NULL WHERE key = ?", key)
     logged = tx.all("SELECT seq, data FROM event WHERE session_key = ? AND turn = ? AND data IS NOT NULL", key, turn)
     for seq, data in logged:
         tx.execute("UPDATE event SET data = ? WHERE session_key = ? AND seq = ?", _without_texts(data), key, seq)
+
+
+def _keep_code(tx: Tx, key: int, turn: int) -> None:
+    """The message of an error may quote what was said."""
+    row = tx.one("SELECT error FROM turn WHERE session_key = ? AND number = ? AND error IS NOT NULL", key, turn)
+    if row is not None:
+        kept = compact_json({"code": json.loads(row[0]).get("code"), "message": NOT_KEPT, "detail": {}})
+        tx.execute("UPDATE turn SET error = ? WHERE session_key = ? AND number = ?", kept, key, turn)
 
 
 def _without_texts(data: str) -> str:
