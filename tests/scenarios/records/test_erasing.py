@@ -13,7 +13,6 @@ from agentflow.testing import Kit, ProcessKilled
 from agentflow.testing.postgres import schema
 from tests.scenarios.invariants import everything
 from tests.scenarios.support import Gate, call, rows
-from tests.scenarios.test_worker import decides
 
 CANARY = "canary-7f3a"
 OFF = {"observability": False}
@@ -120,7 +119,7 @@ def worker_fails(kit: Kit) -> None:
         over = request["trigger"]["type"] == "llm.finished"
         return {"actions": [failing]} if over else dict(request["proposed"])
 
-    kit.agent(tools=[look, breaks], replies=[LOOKS], settings=OFF, worker=decides(kit, decide))
+    kit.agent(tools=[look, breaks], replies=[LOOKS], settings=OFF, worker=decide)
     kit.send(SECRET)
 
 
@@ -153,6 +152,6 @@ def test_no_word_of_the_turn_is_left(agentflow: Kit, agentflow_db: str, end: Cal
     assert rows(agentflow_db, "SELECT state, steps > 0 FROM session_stats WHERE turn = 1") in [
         [(state, 1)], [(state, True)]
     ]  # fmt: skip
-    agentflow.close()
+    agentflow.restart()
     for file in agentflow.project.parent.glob("agentflow.db*"):
         assert CANARY.encode() not in file.read_bytes(), file.name
