@@ -6,7 +6,6 @@ steps of other turns are looked at (R4).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -16,7 +15,7 @@ from agentflow import events
 from agentflow.clock import MILLISECOND
 from agentflow.message import Usage
 from agentflow.store.sql.transaction import Tx
-from agentflow.text import compact_json
+from agentflow.text import compact_json, stored_json
 
 # One line a step, then one an ended call: kind, name, status, four texts, five numbers.
 _ROWS = f"""
@@ -132,12 +131,12 @@ def add_costs(costs: Iterable[str | None]) -> str | None:
 
 
 def _code(error: str | None) -> str | None:
-    return None if error is None else str(json.loads(error).get("code"))
+    return None if error is None else str(stored_json(error).get("code"))
 
 
 def _is_observed(config: str | None) -> bool:
     """What a stored configuration says of `observability`; one that does not mention it keeps everything."""
     if config is None or '"observability"' not in config:
         return True
-    settings = json.loads(config).get("settings")
+    settings = stored_json(config).get("settings")
     return not isinstance(settings, dict) or settings.get("observability") is not False

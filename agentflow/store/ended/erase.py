@@ -73,7 +73,7 @@ def _keep_code(tx: Tx, key: int, turn: int) -> None:
     """The message of an error may quote what was said."""
     row = tx.one("SELECT error FROM turn WHERE session_key = ? AND number = ? AND error IS NOT NULL", key, turn)
     if row is not None:
-        kept = compact_json({"code": json.loads(row[0]).get("code"), "message": NOT_KEPT, "detail": {}})
+        kept = compact_json({"code": stored_json(row[0]).get("code"), "message": NOT_KEPT, "detail": {}})
         tx.execute("UPDATE turn SET error = ? WHERE session_key = ? AND number = ?", kept, key, turn)
 
 
