@@ -35,6 +35,12 @@ def _set_quiet(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
         output.quiet = True
 
 
+def _set_markdown(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    output = ctx.find_object(Output)
+    if output is not None and wanted:
+        output.markdown = True
+
+
 def _set_color(_: click.Context, __: click.Parameter, choice: Choice) -> None:
     COLOR.choice = choice
 
@@ -46,6 +52,13 @@ _quiet_option = click.option(
     callback=_set_quiet,
     help="Do not tell what goes on while the turn runs.",
 )
+_markdown_option = click.option(
+    "--markdown",
+    is_flag=True,
+    expose_value=False,
+    callback=_set_markdown,
+    help="On a terminal, show the answer as Markdown is meant, once it is whole.",
+)
 _color_option = click.option(
     "--color",
     type=click.Choice(get_args(Choice)),
@@ -53,7 +66,7 @@ _color_option = click.option(
     expose_value=False,
     is_eager=True,
     callback=_set_color,
-    help="Colours on standard error.  [default: auto, as NO_COLOR, FORCE_COLOR and the terminal say]",
+    help="Colours in what is said to people.  [default: auto, as NO_COLOR, FORCE_COLOR and the terminal say]",
 )
 
 
@@ -63,8 +76,8 @@ def engine_options(command: F) -> F:
 
 
 def following_options(command: F) -> F:
-    """Gives a command that follows a turn `--quiet` and `--color`; they set the output, not a parameter."""
-    return _quiet_option(_color_option(command))
+    """Gives a command that follows a turn `--markdown`, `--quiet` and `--color`; they set the output, no parameter."""
+    return _markdown_option(_quiet_option(_color_option(command)))
 
 
 def project_of(agent: str, project: Path) -> Path:

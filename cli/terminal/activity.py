@@ -131,8 +131,8 @@ class Activity:
             self.speaking = data["call_id"]
 
     def lines(self, now: float, width: int) -> list[str]:
-        """What a terminal of this width shows while nothing streams: todos, and what runs with its seconds."""
-        if self.speaking is not None or not self.running:
+        """What a terminal of this width shows: todos, and what runs with its seconds; nothing when nothing runs."""
+        if not self.running:
             return []
         doing = ", ".join(f"{each.label} {max(0, now - each.since):.0f} s" for each in self.running.values())
         todos = [f"{_MARKS.get(each['status'], '[ ]')} {one_line(each['content'])}" for each in self.todos]

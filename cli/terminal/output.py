@@ -8,7 +8,7 @@ import os
 import sys
 from typing import Any, TextIO
 
-from .area import AREA, raw_standard_error
+from .area import AREA, raw_standard_error, width_of
 from .colors import COLOR, Meaning, has_colors, painted
 from .plain import block, escaped, plain
 
@@ -24,21 +24,31 @@ class Output:
         self.failure: OSError | None = None
         self.usable = True
         self.quiet = False  # of what only goes on, nothing is told
+        self.markdown = False  # on a terminal the answer is laid out
         self._stream = stream
 
     @property
     def is_terminal(self) -> bool:
         return self._stream is not None and self._stream.isatty()
 
+    @property
+    def columns(self) -> int:
+        """How wide the terminal is now."""
+        return 80 if self._stream is None else width_of(self._stream)
+
     def write(self, text: str) -> None:
         """Writes at once, without the characters a text could play tricks with (Z5)."""
+        self.painted(plain(text))
+
+    def painted(self, text: str) -> None:
+        """Writes a text that carries our own codes and is plain otherwise."""
         if not self.usable or not text:
             return
         try:
             if self._stream is None:
                 raise OSError(errno.EBADF, os.strerror(errno.EBADF))
             AREA.erase()
-            self._stream.write(plain(text))
+            self._stream.write(text)
             self._stream.flush()
         except OSError as error:
             self._give_up(error)

@@ -23,12 +23,14 @@ class Status:
     """Follows a turn's events while it is entered.
 
     `break_line` ends a line of the answer that stands open on the same terminal. With `quiet` nothing is told, and
-    nothing drawn. The running loop's clock measures.
+    nothing drawn; with `streams` the answer is seen as it comes, and nothing else meanwhile. The running loop's clock
+    measures.
     """
 
-    def __init__(self, break_line: Callable[[], None], *, quiet: bool) -> None:
+    def __init__(self, break_line: Callable[[], None], *, streams: bool, quiet: bool) -> None:
         self._activity = Activity()
         self._break_line = break_line
+        self._streams = streams
         self._quiet = quiet
 
     async def __aenter__(self) -> Self:
@@ -44,7 +46,7 @@ class Status:
 
     def event(self, event: Event) -> None:
         self._activity.event(event.type, event.data, self._now(), logged=event.seq is not None)
-        if self._activity.speaking is not None or event.type == "done":
+        if event.type == "done":
             AREA.erase()
 
     async def _tick(self) -> None:
@@ -59,7 +61,8 @@ class Status:
             for line in self._activity.slow(now):
                 note(line)
             return
-        lines = self._activity.lines(now, width_of(stream))
+        is_seen = self._streams and self._activity.speaking is not None
+        lines = [] if is_seen else self._activity.lines(now, width_of(stream))
         if lines:
             self._break_line()
         AREA.draw(lines, stream)

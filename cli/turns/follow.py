@@ -132,7 +132,7 @@ async def _node(runtime: Runtime, session: str, message_id: str) -> dict[str, An
 async def _follow(runtime: Runtime, receipt: Receipt, view: Answer) -> TurnResult:
     ended = asyncio.create_task(runtime.result(receipt.session_id, receipt.turn_id))
     try:
-        async with Status(view.break_line, quiet=view.output.quiet) as status:
+        async with Status(view.break_line, streams=view.streams, quiet=view.output.quiet) as status:
             async for event in runtime.events(receipt.session_id, receipt.after_seq, receipt.turn_id):
                 view.event(event)
                 status.event(event)

@@ -25,7 +25,7 @@ def dawdle() -> str:
     """Take a while."""
     time.sleep(0.3)
     print("from the flow")
-    return "there"
+    return "**there**"
 '''
 KEYS = "name: idle\nmodel: scripted/replies.yaml\ntools: [dawdle]\n"
 REPLIES = """replies:
@@ -74,8 +74,8 @@ def test_a_terminal_shows_the_running_tool_and_takes_it_away(spawn: Spawn) -> No
     before, _, after = shown.rpartition("dawdle 0 s")
     assert "Let me see\r\n" in before  # the open line is ended, not drawn into
     assert after.startswith("\r\x1b[J")  # taken away before anything else is written there
-    assert "from the flow\r\n" in after
-    assert "I am there.\r\n" in after
+    assert "\r\x1b[Jfrom the flow\r\n" in shown
+    assert "I am **there**.\r\n" in after
     assert "\x1b[2mnote: " in after
     assert "dawdle" not in after
 
@@ -90,7 +90,7 @@ def test_a_terminal_that_wants_plain_text_gets_no_codes(
 ) -> None:
     shown = _on_a_terminal(spawn, variables, *arguments)
     assert "\x1b" not in shown
-    assert "I am there.\r\n" in shown
+    assert "I am **there**.\r\n" in shown
 
 
 @pytest.mark.usefixtures("idle")
@@ -98,11 +98,18 @@ def test_quiet_shows_nothing_of_what_goes_on(spawn: Spawn) -> None:
     assert "dawdle" not in _on_a_terminal(spawn, COLORED, "--quiet")
 
 
+@pytest.mark.usefixtures("idle")
+def test_markdown_is_laid_out_on_a_terminal_and_only_there(spawn: Spawn, agentflow: Command) -> None:
+    pytest.importorskip("rich")
+    assert "\x1b[1mthere\x1b[0m" in _on_a_terminal(spawn, COLORED, "--markdown")
+    assert "**there**" in agentflow("run", "idle", "--markdown", "Hello").out
+
+
 def _told_after(seconds: float, *, quiet: bool, capsys: pytest.CaptureFixture[str]) -> str:
     call = {"id": "t1", "name": "search", "arguments": "{}", "reply_id": "r"}
 
     async def follow() -> None:
-        async with Status(lambda: None, quiet=quiet) as status:
+        async with Status(lambda: None, streams=True, quiet=quiet) as status:
             status.event(Event("s-1", 1, "turn", 0, "tool.call.requested", call))
             if not quiet:
                 status.show(asyncio.get_running_loop().time() + seconds)

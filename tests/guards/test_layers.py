@@ -58,10 +58,11 @@ DOORS = {
     "alembic": ("agentflow/store/",),
     "transitions": ("agentflow/turn/rules/machine.py",),
     "click": ("cli/",),
+    "rich": ("cli/terminal/views.py",),
 }
 
 # Loaded on use only; the migrations are themselves loaded on use.
-ON_USE = ("litellm", "alembic", "jinja2", "jsonschema")
+ON_USE = ("litellm", "alembic", "jinja2", "jsonschema", "rich")
 LOADED_ON_USE = "agentflow/store/sql/migrations/"
 
 

@@ -80,16 +80,21 @@ def test_what_is_over_is_not_told_any_more(begun: Happened, ended: tuple[str, di
     assert not before.keys() & activity.running.keys()
 
 
-def test_nothing_is_shown_while_the_answer_streams_and_again_when_it_is_whole() -> None:
-    activity = _after(TOOL, CALL, ("llm.delta", {"call_id": "c1", "offset": 0, "text": "Hel"}, 2.0))
-    assert activity.lines(3.0, 80) == []
+def test_the_model_speaks_from_its_first_text_to_its_last() -> None:
+    activity = _after(CALL, ("llm.delta", {"call_id": "c1", "offset": 0, "reasoning": "Hm"}, 1.0))
+    assert activity.speaking is None
+    activity.event("llm.delta", {"call_id": "c1", "offset": 0, "text": "Hel"}, 2.0, logged=False)
+    assert activity.speaking == "c1"
+    assert _doing(activity, 4.0) == "an answer comes from m/x 4 s"
     activity.event("llm.call.completed", {"call_id": "c1"}, 3.0, logged=True)
-    assert _doing(activity, 4.0) == "search 3 s"
+    assert activity.speaking is None
 
 
-def test_what_a_sub_agent_tells_its_parent_does_not_hide_what_goes_on() -> None:
-    activity = _after(TOOL, ("llm.delta", {"call_id": "c2", "offset": 0, "text": "Hm", "execution": 1}, 2.0))
-    assert _doing(activity, 4.0) == "search 3 s"
+def test_what_a_sub_agent_tells_its_parent_is_not_spoken_and_what_it_tells_the_user_is() -> None:
+    """T34"""
+    told = {"call_id": "c2", "offset": 0, "text": "Hm", "execution": 1}
+    assert _after(("llm.delta", told, 2.0)).speaking is None
+    assert _after(("llm.delta", told | {"heard": True}, 2.0)).speaking == "c2"
 
 
 def test_the_todos_stand_above_what_runs() -> None:
