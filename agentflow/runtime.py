@@ -41,6 +41,7 @@ from agentflow.reading.explain import explain
 from agentflow.reading.pages import SessionPage, asked_by
 from agentflow.reading.reader import SessionReader
 from agentflow.records.book import Records
+from agentflow.records.retention import Retention
 from agentflow.result import Receipt, TurnResult
 from agentflow.running import POLL_SECS, RunningTurns
 from agentflow.secrets.logs import guard_logs
@@ -55,7 +56,7 @@ _log = logging.getLogger("agentflow.runtime")
 class Runtime:
     """A project's sessions, open for work. Make one with `Runtime.open`, as an async context manager.
 
-    `records` has what is kept beside their turns: feedback.
+    `records` has what is kept beside their turns: feedback, names, retention.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class Runtime:
         feeds = Feeds()
         self._turns = RunningTurns(store, agents, feeds, new_id, serve_queues)
         self._reader = SessionReader(store, feeds)
-        self.records = Records(store, feeds)
+        self.records = Records(store, feeds, Retention(store, agents.files))
 
     @classmethod
     def open(
@@ -100,7 +101,7 @@ class Runtime:
         root, loader = open_project(project)
         url = database_url(root, loader.project, db, read_only=read_only)
         store = SqlStore.open(url, on_commit, read_only=read_only)
-        agents = Agents(loader.get, root, flows, open_model, url)
+        agents = Agents(loader, root, flows, open_model, url)
         return cls(store, agents, new_id, loader.project.keys.environment, drain, serve_queues)
 
     @staticmethod

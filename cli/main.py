@@ -24,6 +24,7 @@ COMMANDS = {
     "answer": ".turns.answer",
     "stop": ".turns.stop",
     "sessions": ".sessions",
+    "cleanup": ".sessions.cleanup",
     "events": ".reading.events",
     "trace": ".reading.trace",
     "explain": ".authoring.explain",

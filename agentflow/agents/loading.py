@@ -16,6 +16,7 @@ from agentflow.agents.parts import find_parts
 from agentflow.config.agent_config import AgentConfig, Interface
 from agentflow.config.document.problems import invalid
 from agentflow.config.keys.base import plain
+from agentflow.config.last_good import AgentFiles
 from agentflow.config.material import material_files
 from agentflow.config.project import (
     AGENT_FILE,
@@ -47,13 +48,14 @@ class Agents:
 
     def __init__(
         self,
-        read: Callable[[str], AgentConfig],
+        files: AgentFiles,
         root: Path,
         flows: Sequence[Callable[..., Any]],
         open_model: OpenModel | None,
         scope: str,
     ) -> None:
-        self._read = read
+        self.files = files
+        self._read = files.get
         self._root = root
         self._library = FlowLibrary.of_project(root)
         self._flows = {flow.name: flow for flow in map(make_flow, flows)}

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from agentflow.config.agent_config import AgentConfig
-from agentflow.config.project import PROJECT_FILE, Project, agent_files, find_agent, open_project
-from agentflow.errors import InvalidConfig
+from agentflow.config.project import PROJECT_FILE, Project, agent_files, find_agent, find_named, open_project
+from agentflow.errors import AgentNotFound, InvalidConfig
 
 Value = TypeVar("Value")
 Report = Callable[[InvalidConfig], None]
@@ -49,6 +49,16 @@ class AgentFiles:
         return self._agents.setdefault(path, _LastGood()).refreshed(
             (_signature(path), project), lambda: project.load(path, self._variables), self._report
         )
+
+    def retention_days(self, name: str) -> int | None:
+        """For how many days unused sessions of the agent of this name are kept, as the files say now, 0 for ever; null
+        when there is no such agent that can be read.
+        """
+        try:
+            days = self.get(str(find_named(self._root, name))).settings.retention_days
+        except (AgentNotFound, InvalidConfig):
+            return None
+        return self.project.keys.retention_days if days is None else days
 
     def _find(self, agent: str) -> Path:
         """Only the place that is looked at first is remembered: before any other one a better file may appear."""

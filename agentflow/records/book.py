@@ -1,4 +1,4 @@
-"""The door to what is kept about conversations: feedback, names."""
+"""The door to what is kept about conversations: feedback, names, retention."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from agentflow.live.event_feed import Feeds
 from agentflow.reading.lookup import session_of
 from agentflow.records.feedback import parse_rating
 from agentflow.records.naming import given_name
+from agentflow.records.retention import Retention, age_of
 from agentflow.store.protocol import Store
 
 
 class Records:
     """What is kept beside the turns of a project's sessions; reached as `runtime.records`."""
 
-    def __init__(self, store: Store, feeds: Feeds) -> None:
+    def __init__(self, store: Store, feeds: Feeds, retention: Retention) -> None:
         self._store = store
         self._feeds = feeds
+        self._retention = retention
 
     async def feedback(
         self, session_id: str, step_order: int, rating: str | int, comment: str | None = None
@@ -51,3 +53,14 @@ class Records:
             raise no_session(session_id)
         self._feeds.publish(session_id, *told)
         return {"session_id": session_id, "name": chosen}
+
+    async def sweep(self, *, older_than: str | None = None, dry_run: bool = False) -> dict[str, Any]:
+        """Delete the sessions that nobody used for as long as `retention_days` says, or for `older_than` (`12h`, `30d`,
+        `8w`), with every row of them (R12); with `dry_run` none.
+
+        Returns `{deleted, skipped: [{session_id, why}], swept, dry_run}`: ids of what is gone, or would be; what was
+        left because a turn of it is `running` or `queued`; `swept` is false when another process sweeps. Those of
+        evaluations stay. Raises `InvalidInput`.
+        """
+        age = None if older_than is None else age_of(older_than)
+        return (await self._retention.sweep(age, dry_run=arguments.flag(dry_run, "dry_run"))).as_dict()

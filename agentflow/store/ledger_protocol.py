@@ -9,6 +9,7 @@ from agentflow.clock import Instant
 from agentflow.events import LogEntry
 from agentflow.message import Usage
 from agentflow.store.rows import Row
+from agentflow.store.sweeping import DeleteUnused, ListUnused, Unused
 
 
 class Ledger(Protocol):
@@ -34,3 +35,18 @@ class Ledger(Protocol):
 
     async def give_name(self, key: int, name: str | None, at: Instant) -> tuple[int, list[LogEntry]] | None:
         """Put a person's name in place of any other, null to take it away; what the log has of it (R7)."""
+
+    async def agents(self) -> list[str]:
+        """The names of the agents that have sessions."""
+
+    async def unused(self, asked: ListUnused) -> list[Unused]:
+        """A page of the sessions of an agent that nobody used for long (R12)."""
+
+    async def take_sweep(self, owner: str, at: Instant, until: Instant) -> bool:
+        """Be the one who sweeps, until that moment; false while somebody else is (R12)."""
+
+    async def delete_unused(self, asked: DeleteUnused) -> list[str] | None:
+        """Delete those that are still unused; the ids of what is gone, null when somebody else sweeps by now (R12)."""
+
+    async def end_sweep(self, owner: str) -> None:
+        """Let others sweep."""

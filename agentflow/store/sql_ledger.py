@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 from agentflow.clock import Instant
 from agentflow.message import Usage
-from agentflow.store.ledger import feedback, names
+from agentflow.store.jobs import delete
+from agentflow.store.ledger import feedback, names, sweep_lease
 from agentflow.store.rows import Row
 from agentflow.store.session.close_turn import turn_usage
 from agentflow.store.sql.reader import Reader
 from agentflow.store.sql.writer import Writer
+from agentflow.store.sweeping import DeleteUnused, ListUnused, Unused
 
 
 class SqlLedger:
@@ -34,3 +36,18 @@ class SqlLedger:
 
     async def give_name(self, key: int, name: str | None, at: Instant) -> names.Told | None:
         return await self._writer.run(lambda tx: names.give(tx, key, name, at), key)
+
+    async def agents(self) -> list[str]:
+        return await self._reader.run(delete.agents)
+
+    async def unused(self, asked: ListUnused) -> list[Unused]:
+        return await self._reader.run(lambda tx: delete.unused(tx, asked))
+
+    async def take_sweep(self, owner: str, at: Instant, until: Instant) -> bool:
+        return await self._writer.run(lambda tx: sweep_lease.take(tx, owner, at, until))
+
+    async def delete_unused(self, asked: DeleteUnused) -> list[str] | None:
+        return await self._writer.run(lambda tx: delete.delete_unused(tx, asked), min(asked.sessions))
+
+    async def end_sweep(self, owner: str) -> None:
+        await self._writer.run(lambda tx: sweep_lease.give_back(tx, owner))

@@ -14,6 +14,7 @@ from agentflow.events import Event
 from agentflow.live.home import Home
 from agentflow.store.jobs import append, settle
 from agentflow.store.jobs.claim import claim, take_up
+from agentflow.store.jobs.delete import delete
 from agentflow.store.jobs.merge_view import merge_view
 from agentflow.store.jobs.move_head import move_head
 from agentflow.store.jobs.stop import stop
@@ -196,7 +197,7 @@ class SqlStore:
         return await self._reader.run(lambda tx: events.read_events(tx, session_id, after, limit))
 
     async def delete(self, session_id: str, alive: Alive) -> bool:
-        return await self._writer.run(lambda tx: append.delete(tx, session_id, alive), session_id)
+        return await self._writer.run(lambda tx: delete(tx, session_id, alive), session_id)
 
     async def close(self) -> None:
         """Finish the jobs given so far, then let go of the database."""

@@ -20,7 +20,6 @@ name: bench
 model: scripted/bench.yaml
 prompt: You look up invoices.
 tools: [look_up]
-settings: {name_chats: false}
 """
 FLOW = f'''\
 """The one tool of the measured turn."""

@@ -276,7 +276,7 @@ def agents() -> Agents:
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(keys), encoding="utf-8")
     files = AgentFiles(root, report=lambda error: logging.getLogger("tests").error("%s", error))
-    return Agents(files.get, root, _FLOWS, lambda interface, _: SimulatedModel(interface.model, stage), "simulated")
+    return Agents(files, root, _FLOWS, lambda interface, _: SimulatedModel(interface.model, stage), "simulated")
 
 
 _folders: list[tempfile.TemporaryDirectory[str]] = []

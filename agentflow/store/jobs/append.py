@@ -1,4 +1,4 @@
-"""The writes of a running turn as jobs: append, end, close, renew, and the deletion of a session.
+"""The writes of a running turn as jobs: append, end, close, renew.
 
 Each write of a turn moves the session's row first, by a conditional update that names key, epoch and turn: it is
 the fence (C35), it locks the session, and it returns what the writer must learn - the next sequence number, and
@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agentflow.clock import SECOND, Instant, instant
-from agentflow.errors import StaleOwner, TurnAlreadyActive
+from agentflow.clock import Instant
+from agentflow.errors import StaleOwner
 from agentflow.events import happened
 from agentflow.message import TurnState
 from agentflow.store.ended.turn_ended import turn_ended
 from agentflow.store.jobs.claim import start_first
 from agentflow.store.records import Appended, Claimed
-from agentflow.store.requests import Alive, Append, CloseTurn, End, Owning
+from agentflow.store.requests import Append, CloseTurn, End, Owning
 from agentflow.store.session.close_turn import close_running
 from agentflow.store.session.session_row import SessionRow
 from agentflow.store.sql.transaction import Tx
@@ -100,27 +100,3 @@ def renew(tx: Tx, keys: Sequence[int], owner: str, lease_until: Instant) -> None
     """Extend the owner's leases on these sessions in one statement (T27)."""
     marks = ", ".join("?" * len(keys))
     tx.execute(f"UPDATE session SET lease_until = ? WHERE owner = ? AND key IN ({marks})", lease_until, owner, *keys)
-
-
-def delete(tx: Tx, session_id: str, alive: Alive) -> bool:
-    """Erase the session; the database cascades to every row of it (R12). Raises `TurnAlreadyActive`."""
-    row = tx.one(
-        "SELECT session.key, session.owner, session.lease_until, turn.id FROM session LEFT JOIN turn "
-        "ON turn.session_key = session.key AND turn.number = session.turn WHERE session.id = ?"
-        + (" FOR UPDATE OF session" if tx.is_postgres else ""),
-        session_id,
-    )
-    if row is None:
-        return False
-    key, owner, lease_until, turn_id = row
-    if turn_id is not None and alive(owner or "", lease_until or 0, turn_id):
-        raise TurnAlreadyActive(
-            f"Session {session_id!r} is running turn {turn_id}; stop it before deleting the session.",
-            detail={
-                "session_id": session_id,
-                "turn_id": turn_id,
-                "retry_after": max((lease_until or 0) - instant(), 0) / SECOND,
-            },
-        )
-    tx.erased = True
-    return tx.execute("DELETE FROM session WHERE key = ?", key) == 1
