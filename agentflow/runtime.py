@@ -124,9 +124,11 @@ class Runtime:
 
     async def close(self) -> None:
         """End what runs here, keeping what it has so far; release everything; queues stay as they are (C21)."""
-        await self._turns.close()
-        await self._agents.close()
-        await self._store.close()
+        try:
+            await self._turns.close()
+        finally:  # who waits for a name may be interrupted
+            await self._agents.close()
+            await self._store.close()
 
     async def end_turns(self) -> None:
         """End the turns that run here as given up, not as stopped, and start no more; reading goes on (T24)."""
@@ -328,10 +330,8 @@ class Runtime:
     async def sessions(
         self, *, agent: str | None = None, search: str | None = None, limit: int = 50, cursor: str | None = None
     ) -> SessionPage:
-        """The most recently used first, of one `agent` (a name or a path) or all, as `{session_id, agent_id, ...}`;
-        with `search` those whose names have that text, in capitals or not.
-
-        The page says how many `more` there are, and has the `cursor` that gives them.
+        """The most recently used first, of one `agent` (a name or a path) or all, with `search` in their names, as
+        `{session_id, agent_id, ...}`; the page says how many `more` there are, and has the `cursor` that gives them.
         """
         name = None if agent is None else self._agents.name_of(arguments.text(agent, "agent"))
         return await self._reader.sessions(asked_by(cursor, name, search, limit))

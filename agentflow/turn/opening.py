@@ -24,14 +24,18 @@ class Opening(NamedTuple):
 
 
 def first_words(transcript: Transcript, answer: str) -> tuple[str, str] | None:
-    """The first text of a user and the first one of the assistant after it, else the turn's `answer`; null when no
-    user has said anything. A summary of what is not read any more is no user's text.
+    """The first text of a user, and the last one of the assistant before the next user message: of this turn, its
+    `answer`. Null when no user has said anything; a summary of what is not read any more is no user's text.
     """
-    said = _texts(transcript)
-    user = next((text for role, text in said if role == "user"), None)
-    if user is None:
-        return None
-    return user, next((text for role, text in said if role == "assistant"), answer)
+    user = reply = None
+    for role, text in _texts(transcript):
+        if role == "assistant":
+            reply = text
+        elif user is None:
+            user, reply = text, None
+        elif reply is not None:
+            return user, reply
+    return None if user is None else (user, answer)
 
 
 def _texts(transcript: Transcript) -> Iterator[tuple[str, str]]:

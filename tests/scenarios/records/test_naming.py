@@ -62,6 +62,23 @@ def test_a_chat_is_named_after_its_first_answer_from_what_was_said_first(agentfl
     assert agentflow.run(agentflow.runtime.sessions())[0]["name"] == "Price of a cup"
 
 
+def test_the_reply_that_is_read_is_the_answer_not_what_was_said_before_a_tool_ran(agentflow: Kit) -> None:
+    def look() -> str:
+        """Look."""
+        return "seen"
+
+    call = {"tool_calls": [{"name": "look", "arguments": {}}]}
+    said = iter([{"text": "Let me look.", **call}, {"text": "It costs 7."}, {"text": "Again.", **call}, {"text": "8."}])
+    chats(agentflow, {"text": ""}, {"text": "Cups"}, answer=lambda request: next(said), tools=[look])
+    for text in ("What does a cup cost?", "And a plate?"):
+        agentflow.send(text)
+        settle(agentflow)
+    for asked in title_calls(agentflow):
+        assert "It costs 7." in asked.messages[1]["content"]
+        assert "Let me look." not in asked.messages[1]["content"]
+        assert "plate" not in asked.messages[1]["content"]
+
+
 def test_the_name_is_told_after_the_turns_last_event_and_belongs_to_no_turn(agentflow: Kit) -> None:
     """T41"""
     chats(agentflow, {"text": "Cups"})
