@@ -90,7 +90,7 @@ class ChatNames:
             reply = await self._replied(agent, model, request, stream)
             return _Asked(stream, at, name_in(reply), reply, None)
         except AgentflowError as error:
-            level = logging.INFO if model.scripted else logging.WARNING
+            level = logging.DEBUG if _is_unscripted(error) else logging.WARNING
             agent.logger.log(level, "session %s has no name yet: %s", opening.session_id, error)
             return _Asked(stream, at, None, reply, error)
 
@@ -100,13 +100,18 @@ class ChatNames:
         return await stream_reply(model, request, stream, unheard, "", _no_checkpoint, timeout_secs=limit, retries=0)
 
     async def _keep(self, agent: LoadedAgent, opening: Opening, asked: _Asked) -> None:
-        """Of an unobserved agent the name alone stays (R5); a script that does not reckon with the call made none."""
-        if isinstance(asked.failure, ModelError) and asked.failure.kind == "script":
+        """Of an unobserved agent the name alone stays (R5)."""
+        if _is_unscripted(asked.failure):
             return
         written = _rows(opening.step, asked) if agent.config.settings.observability else ()
         told = await self._store.ledger.end_naming(opening.session_key, written, asked.name, clock.instant())
         if told is not None:
             self._feeds.publish(opening.session_id, *told)
+
+
+def _is_unscripted(failure: AgentflowError | None) -> bool:
+    """Whether nobody was asked: few scripts have a reply to title calls."""
+    return isinstance(failure, ModelError) and failure.kind == "script"
 
 
 def _rows(step: int, asked: _Asked) -> tuple[Row, ...]:
