@@ -107,6 +107,19 @@ def test_a_worker_that_only_returns_what_is_proposed_changes_nothing(agentflow: 
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("interface", "named"), [("main", {}), ("small", {"model": "llm://small"})])
+def test_the_agent_that_is_proposed_is_no_change_however_its_file_names_the_model(
+    agentflow: Kit, interface: str, named: dict[str, Any]
+) -> None:
+    """C32"""
+    path = agentflow.agent(replies=[{"text": "ok"}], worker=proposal)
+    keys = json.loads(path.read_text())
+    del keys["model"]
+    path.write_text(json.dumps({**keys, **named, "interfaces": {interface: {"model": "scripted/m.yaml"}}}))
+    assert agentflow.send("hi").answer == "ok"
+    assert [version[2] for version in stored(agentflow)["state_version"]] == ["started"]
+
+
 def test_a_request_says_what_the_worker_must_know(agentflow: Kit) -> None:
     """C31, C12: ids are given, the path includes the delivered input."""
     recorder = Recorder()

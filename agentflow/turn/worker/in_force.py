@@ -134,5 +134,10 @@ class InForce:
 
 def _is_known(name: str, value: Any, known: Mapping[str, Any]) -> bool:
     if name == "model":
-        return bool(value == str(known.get(name) or "").removeprefix("llm://"))
+        return bool(_interface(value) == _interface(known.get(name)))
     return name != TEMPLATE and same_json(value, known.get(name))
+
+
+def _interface(model: Any) -> Any:
+    """What `model` names, with or without its scheme; null, as of a file that has `interfaces` alone, is nothing."""
+    return model.removeprefix("llm://") if isinstance(model, str) else model
