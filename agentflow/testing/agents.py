@@ -29,12 +29,15 @@ def __getattr__(name: str) -> Callable[[dict[str, Any]], Any]:
 
 
 class AgentsUnderTest:
-    """Writes the agents of a project. `is_changed` says that a runtime opened before does not know all of them."""
+    """Writes the agents of a project. `is_changed` says that a runtime opened before does not know all of them,
+    `has_real_models` that one has opened a model that no test gave.
+    """
 
     def __init__(self, project: Path) -> None:
         self.requests: list[ModelRequest] = []
         self.flows: dict[str, Callable[..., Any]] = {}
         self.is_changed = False
+        self.has_real_models = False
         self._project = project
         self._models: dict[Path, Any] = {}
         self._workers: dict[str, str] = {}
@@ -93,7 +96,9 @@ class AgentsUnderTest:
 
     def open_model(self, interface: Any, folder: Path) -> Any:
         """The model that a test gave the agent in this folder, null for the one its file names."""
-        return self._models.get(folder)
+        model = self._models.get(folder)
+        self.has_real_models |= model is None
+        return model
 
     def leftovers(self) -> list[str]:
         """A sentence for each agent whose scripts have replies nobody asked for."""

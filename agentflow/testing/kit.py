@@ -156,7 +156,7 @@ class Kit:
         """
         result = self.run(self.runtime.result(session, turn_id))
         error = result.error or {"code": ""}
-        if error["code"] == "model_error.auth" and error["detail"]["status"] is None and not result.scripted:
+        if self._agents.has_real_models and error["code"] == "model_error.auth" and error["detail"]["status"] is None:
             raise network.NetworkRefused(f"{error['message']} {network.ADVICE}")
         return result
 

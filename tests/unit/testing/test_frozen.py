@@ -22,6 +22,7 @@ from typing import Any
 
 import freezegun.api
 import pytest
+from freezegun import freeze_time
 
 from agentflow.testing import Kit
 
@@ -151,6 +152,23 @@ def test_what_a_sync_tool_reads_in_its_thread_is_the_clock_of_the_test(agentflow
     agentflow.send("hi")
     told = [event.data["result"] for event in agentflow.events("tool.call.completed")]
     assert told == ['[1893488400.0,"2030",2030,1893488400.0]', '[1893492000.0,"2030",2030,1893492000.0]']
+
+
+@freeze_time("2031-05-05")
+def test_a_freeze_of_the_authors_own_goes_before_the_kits(agentflow: Kit) -> None:
+    """T38: a plain one does too, the loop's clock is real already."""
+    agentflow.agent(replies=[{"text": "ok"}])
+    assert agentflow.send("hi").answer == "ok"
+    assert agentflow.session()["created_at"].startswith("2031-05-05")
+
+
+def test_after_a_freeze_of_the_authors_own_the_kits_clock_goes_on(agentflow: Kit) -> None:
+    agentflow.agent(replies=[{"text": "ok", "repeat": True}])
+    with freeze_time("2031-05-05"):
+        agentflow.send("hi")
+    agentflow.advance(5)
+    assert time.time() == NINE + 5
+    assert agentflow.send("hi").answer == "ok"
 
 
 # -- waiting stays real ------------------------------------------------------------------------------------------------
