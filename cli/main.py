@@ -27,6 +27,7 @@ COMMANDS = {
     "cleanup": ".sessions.cleanup",
     "events": ".reading.events",
     "trace": ".reading.trace",
+    "insights": ".reading.insights",
     "explain": ".authoring.explain",
     "validate": ".authoring.validate",
     "schema": ".authoring.schema",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from agentflow.conversation.wire import kind_of, refuse
@@ -29,6 +29,13 @@ def text(value: Any, name: str) -> str:
 
 def optional_text(value: Any, name: str) -> str | None:
     return None if value is None else text(value, name)
+
+
+def one_of(value: Any, name: str, words: Sequence[str]) -> str:
+    """One of these words."""
+    if not isinstance(value, str) or value not in words:
+        refuse(name, f"must be one of {', '.join(words)}, not {value!r}.")
+    return value
 
 
 def mapping(value: Any, name: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The door to what is kept about conversations: feedback, names, retention."""
+"""The door to what is kept about conversations: feedback, insights, names, retention."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from agentflow.errors import StepNotFound, no_session
 from agentflow.live.event_feed import Feeds
 from agentflow.reading.lookup import session_of
 from agentflow.records.feedback import parse_rating
+from agentflow.records.insights import BY, insights, parse_since, parse_zone
 from agentflow.records.naming import given_name
 from agentflow.records.retention import Retention, age_of
 from agentflow.store.protocol import Store
@@ -39,6 +40,18 @@ class Records:
                 detail={"session_id": session_id, "step_order": order},
             )
         return {"session_id": session_id, "step_order": order, "rating": kept, "comment": said}
+
+    async def insights(self, *, by: str = "agent", since: str | None = None, tz: str = "UTC") -> dict[str, Any]:
+        """What the turns of all sessions have done and cost, by `agent`, `day`, `model` or `tool` (R6).
+
+        `since` is how long ago (`7d`, `12h`), a day or an RFC 3339 time, `tz` the zone that days are of. Sessions of
+        environment `evaluation` do not count. Returns `{by, since, tz, groups, total}`. Raises `InvalidInput`.
+        """
+        kind, zone = arguments.one_of(by, "by", BY), parse_zone(tz)
+        start = parse_since(since, clock.instant(), zone)
+        counted = await self._store.ledger.counts(start or 0)
+        begun = None if start is None else clock.rfc3339(start)
+        return {"by": kind, "since": begun, "tz": tz, **insights(counted, kind, zone)}
 
     async def name(self, session_id: str, name: str | None) -> dict[str, Any]:
         """Give a session the name a person chose, one line of at most 200 characters, or with null take its name away.

@@ -8,6 +8,7 @@ from typing import Protocol
 from agentflow.clock import Instant
 from agentflow.events import LogEntry
 from agentflow.message import Usage
+from agentflow.store.counted import Counts
 from agentflow.store.rows import Row
 from agentflow.store.sweeping import DeleteUnused, ListUnused, Unused
 
@@ -50,3 +51,6 @@ class Ledger(Protocol):
 
     async def end_sweep(self, owner: str) -> None:
         """Let others sweep."""
+
+    async def counts(self, since: Instant) -> Counts:
+        """What turns have counted since then, in all sessions but those of evaluations (R6)."""

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from agentflow.clock import Instant
 from agentflow.message import Usage
+from agentflow.store.counted import Counts
 from agentflow.store.jobs import delete
-from agentflow.store.ledger import feedback, names, sweep_lease
+from agentflow.store.ledger import counts, feedback, names, sweep_lease
 from agentflow.store.rows import Row
 from agentflow.store.session.close_turn import turn_usage
 from agentflow.store.sql.reader import Reader
@@ -51,3 +52,6 @@ class SqlLedger:
 
     async def end_sweep(self, owner: str) -> None:
         await self._writer.run(lambda tx: sweep_lease.give_back(tx, owner))
+
+    async def counts(self, since: Instant) -> Counts:
+        return await self._reader.run(lambda tx: counts.counts(tx, since))
