@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal, get_args
 
+from agentflow.bounds import patterns
 from agentflow.config.document.document import Document
 from agentflow.config.document.problems import Path, did_you_mean
 from agentflow.errors import ModelErrorKind
@@ -25,7 +26,7 @@ ERROR_KINDS: tuple[ModelErrorKind, ...] = (
 FINISH_REASONS = ("stop", "tool_calls", "length", "refusal", "content_filter")
 CHUNK_SIZE = 64
 
-PLACEHOLDER = re.compile(r"\{\{\s*(.*?)\s*\}\}", re.DOTALL)
+PLACEHOLDER = re.compile(r"\{\{([^{}]*)\}\}")
 PLACEHOLDERS = ("last_tool", "last_user")  # and the named groups of the guard's `last_user`
 
 
@@ -37,7 +38,7 @@ class Guard:
     `tool`: it is one of this tool. `turn`: the number of the turn in its session. `purpose`: what the call is for.
     """
 
-    last_user: re.Pattern[str] | None = None
+    last_user: patterns.Pattern | None = None
     has_tool_result: bool | None = None
     tool: str | None = None
     turn: int | None = None
@@ -135,8 +136,9 @@ class _Spot:
 
 def _reply(spot: _Spot) -> ScriptedReply:
     reply = ScriptedReply(**spot.mapping(_REPLY))
-    used = PLACEHOLDER.findall("\n".join((reply.text, *(call.arguments for call in reply.tool_calls))))
-    known = [*PLACEHOLDERS, *(reply.when.last_user.groupindex if reply.when.last_user else ())]
+    texts = "\n".join((reply.text, *(call.arguments for call in reply.tool_calls)))
+    used = [name.strip() for name in PLACEHOLDER.findall(texts)]
+    known = [*PLACEHOLDERS, *(reply.when.last_user.groups if reply.when.last_user else ())]
     for name in used:
         if name not in known:
             spot.wrong(f"{{{{ {name} }}}} is not known; there are {' and '.join(known)}")
@@ -182,12 +184,12 @@ def _one_of(*choices: str) -> Callable[[_Spot], Any]:
     return read
 
 
-def _pattern(spot: _Spot) -> re.Pattern[str]:
+def _pattern(spot: _Spot) -> patterns.Pattern | None:
     try:
-        return re.compile(_text(spot))
-    except re.error as error:
+        return patterns.compiled(_text(spot))
+    except ValueError as error:
         spot.wrong(f"is not a regular expression: {error}")
-        return re.compile("")
+        return None
 
 
 def _call(spot: _Spot) -> RawCall:

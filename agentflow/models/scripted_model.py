@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from agentflow.bounds import patterns
 from agentflow.config.document import yamlfile
 from agentflow.errors import InvalidConfig, ModelError
 from agentflow.message import Usage, text_of
@@ -207,7 +208,7 @@ def _holds(reply: ScriptedReply | Answering, request: ModelRequest, guarded_only
         and (guard.turn is None or guard.turn == request.turn)
         and (guard.has_tool_result is None or guard.has_tool_result == is_result)
         and (guard.tool is None or (is_result and guard.tool == last.get("name")))
-        and (guard.last_user is None or guard.last_user.search(_last(request, "user")) is not None)
+        and (guard.last_user is None or _found(guard.last_user, request) is not None)
     )
 
 
@@ -216,19 +217,30 @@ def _last(request: ModelRequest, role: str) -> str:
     return text_of(found["content"]) if found else ""
 
 
+def _found(pattern: patterns.Pattern, request: ModelRequest) -> dict[str, str] | None:
+    """The groups of what a guard looks for in the last user message, null where it is not.
+
+    Raises `ModelError` when that takes too long (Z3).
+    """
+    try:
+        return pattern.find(_last(request, "user"))
+    except patterns.TookTooLong as error:
+        raise ModelError("script", f"A guard of the script cannot be answered: {error}.") from None
+
+
 def _filled(reply: ScriptedReply, request: ModelRequest) -> ScriptedReply:
     """The reply with its placeholders replaced; inside arguments, which are JSON, by what a JSON string may hold."""
     said = _last(request, "user")
-    found = reply.when.last_user.search(said) if reply.when.last_user else None
+    groups = _found(reply.when.last_user, request) if reply.when.last_user else None
     values = {"last_user": said, "last_tool": _last(request, "tool")}
-    values |= {name: text or "" for name, text in (found.groupdict() if found else {}).items()}
+    values |= groups or {}
     inside_json = {name: json.dumps(text, ensure_ascii=False)[1:-1] for name, text in values.items()}
     calls = tuple(replace(call, arguments=_with(inside_json, call.arguments)) for call in reply.tool_calls)
     return replace(reply, text=_with(values, reply.text), tool_calls=calls)
 
 
 def _with(values: Mapping[str, str], text: str) -> str:
-    return PLACEHOLDER.sub(lambda found: values[found[1]], text)
+    return PLACEHOLDER.sub(lambda found: values[found[1].strip()], text)
 
 
 def _deltas(reply: ScriptedReply) -> Iterator[Delta]:

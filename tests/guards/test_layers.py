@@ -59,10 +59,11 @@ DOORS = {
     "transitions": ("agentflow/turn/rules/machine.py",),
     "click": ("cli/",),
     "rich": ("cli/terminal/views.py",),
+    "regex": ("agentflow/bounds/patterns.py",),
 }
 
 # Loaded on use only; the migrations are themselves loaded on use.
-ON_USE = ("litellm", "alembic", "jinja2", "jsonschema", "rich")
+ON_USE = ("litellm", "alembic", "jinja2", "jsonschema", "rich", "regex")
 LOADED_ON_USE = "agentflow/store/sql/migrations/"
 
 
