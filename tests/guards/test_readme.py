@@ -41,7 +41,7 @@ LINK = re.compile(r"\]\(([^)#\s]+)\)")
 SET_UP = ("python3 -m venv", "./check")  # what CI runs from nothing
 NEEDS_A_KEY = "export"
 OF_THIS_CHECKOUT = ".venv/bin/"
-FILE = re.compile(r"# (\S+\.(?:yaml|py|md))\n")
+FILE = re.compile(r"(?:---\n)?# (\S+\.(?:yaml|py|md))\n")
 EXITS = re.compile(r"#.* exits with (\d)")
 
 
@@ -61,7 +61,7 @@ class Reader:
     def does(self, language: str, text: str) -> None:
         named = FILE.match(text)
         if named is not None:
-            self._write(named[1], text[named.end() :] if language == "markdown" else text)
+            self._write(named[1], text)
         elif language == "sh":
             for line in text.splitlines():
                 self._command(line)

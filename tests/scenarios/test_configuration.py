@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agentflow import FlowContext, InvalidConfig, InvalidInput
+from agentflow import FlowContext, InvalidConfig, InvalidInput, Runtime, with_runtime
 from agentflow.testing import Kit
 from tests.scenarios.support import call, rows, said
+from tests.stub_server import Answer, serve_in_thread
 
 INPUTS = {
     "customer": {"type": "string", "required": True, "description": "Who asks."},
@@ -179,3 +181,24 @@ def test_a_failed_turn_is_a_warning_and_the_machine_is_not_heard(
     failed = [record for record in caplog.records if record.getMessage().endswith("is failed")]
     assert [record.levelname for record in failed] == ["WARNING"] * told
     assert not [record for record in caplog.records if record.name.startswith("transitions")]
+
+
+def test_a_limit_of_the_cost_that_never_binds_is_said_when_the_agent_is_made_ready(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """D48: once, not for every turn."""
+    file = tmp_path / "agent.yaml"
+    with serve_in_thread(lambda _: Answer(text="ok")) as stub:
+        file.write_text(
+            "name: dear\ninterfaces:\n"
+            f"  main: {{model: openai/of-our-own, api_base: '{stub.openai_base}', api_key: k}}\n"
+            "settings: {max_cost: 1}\n"
+        )
+
+        async def twice(runtime: Runtime) -> list[str | None]:
+            return [(await runtime.run("s-1", str(file), text)).answer for text in ("one", "two")]
+
+        assert with_runtime(twice, tmp_path, db=str(tmp_path / "agentflow.db")) == ["ok", "ok"]
+    (said,) = (record for record in caplog.records if "never binds" in record.getMessage())
+    assert said.levelname == "WARNING"
+    assert "settings.max_cost: never binds: the price of openai/of-our-own is not known" in said.getMessage()
