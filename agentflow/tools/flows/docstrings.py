@@ -8,9 +8,11 @@ import re
 _SECTIONS = "Args|Arguments|Parameters|Params|Keyword Args|Keyword Arguments|Other Parameters"
 _SECTION = re.compile(rf"(?:{_SECTIONS}):?$")
 _FOR_PEOPLE = re.compile(rf"(?:{_SECTIONS}|Returns?|Yields?|Raises):?$")  # nothing the model can use follows
-_ENTRY = re.compile(r"(?P<name>\*{0,2}\w+)(?:\s*\([^)]*\))?\s*:(?:\s+(?P<text>.*)|$)")  # name: text, name (type): text
-_FIELD = re.compile(r":param\s+(?:[^:]*\s)?(?P<name>\w+)\s*:\s*(?P<text>.*)")  # :param type name: text
-_ANY_FIELD = re.compile(r":\w+(?:\s[^:]*)?:")
+_ENTRY = re.compile(r"(?P<name>\*{0,2}\w+)(?:\s*\(.*?\))?\s*:(?:\s+(?P<text>.*)|$)")  # name: text, name (type): text
+_FIELD = re.compile(  # :param type name: text
+    r"[:@](?:param|parameter|arg|argument|key|keyword)\s+(?:[^:]*\s)?(?P<name>\w+)\s*:\s*(?P<text>.*)"
+)
+_ANY_FIELD = re.compile(r"[:@]\w+(?:\s[^:]*)?:")
 _UNDERLINE = re.compile(r"-{3,}$")
 
 
@@ -35,7 +37,7 @@ def _flowing(paragraph: str) -> str:
 
 
 def parameter_texts(docstring: str | None) -> dict[str, str]:
-    """What the docstring says about each parameter, in Google, NumPy or `:param name:` style."""
+    """What the docstring says about each parameter, in Google, NumPy, `:param name:` or `@param name:` style."""
     lines = inspect.cleandoc(docstring or "").splitlines()
     texts: dict[str, str] = {}
     for number, line in enumerate(lines):

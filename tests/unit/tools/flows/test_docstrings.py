@@ -52,6 +52,21 @@ def test_a_parameter_may_have_paragraphs_and_share_a_text() -> None:
     assert parameter_texts(numpy) == {"x": "Both.", "y": "Both."}
 
 
+@pytest.mark.parametrize(
+    "docstring",
+    [
+        "Take.\n\n    :parameter x: A value.",
+        "Take.\n\n    :arg int x: A value.",
+        "Take.\n\n    :keyword x: A value.",
+        "Take.\n\n    @param x: A\n        value.",
+        "Take.\n\n    Args:\n        x (dict[str, (int, str)]): A value.",
+        "Take.\n\n    Args:\n        x (Callable[[int], str], optional): A value.",
+    ],
+)
+def test_the_less_usual_ways_to_write_a_parameter_are_read_too(docstring: str) -> None:
+    assert parameter_texts(docstring) == {"x": "A value."}
+
+
 @pytest.mark.parametrize("docstring", [None, "", "Just one line.", "Args:", "Parameters\n----------\nx : int"])
 def test_a_docstring_without_parameter_texts_gives_none(docstring: str | None) -> None:
     assert parameter_texts(docstring) == {}
@@ -70,6 +85,7 @@ def test_a_docstring_without_parameter_texts_gives_none(docstring: str | None) -
         ("Text.\n\n    Example:\n        do(1)\n\n    Raises:\n        E: e", "Text.\n\nExample:\n    do(1)"),
         ("Text.\n    :param x: y", "Text."),
         ("Text.\n    Args:\n        x: y", "Text."),
+        ("Text.\n\n    @param x: y\n    @return: z", "Text."),
     ],
 )  # fmt: skip
 def test_the_description_is_all_of_it_up_to_the_parameters(docstring: str | None, told: str) -> None:
