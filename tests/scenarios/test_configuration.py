@@ -152,15 +152,16 @@ def test_a_prompt_that_cannot_be_rendered_fails_the_turn_and_says_where(agentflo
     assert agentflow.send("again").answer == "ok"
 
 
-@pytest.mark.parametrize(("level", "heard"), [("debug", 3), ("info", 2), ("warn", 1), ("off", 0)])
+@pytest.mark.parametrize(("level", "heard"), [("debug", 4), ("info", 2), ("warn", 1), ("off", 0)])
 def test_the_logging_level_decides_what_the_agents_log_tells(
     agentflow: Kit, caplog: pytest.LogCaptureFixture, level: str, heard: int
 ) -> None:
     """seed: logging_level (off, debug, info, warn; default info) controls the agent's server log output separately."""
 
     def speak(ctx: FlowContext) -> None:
-        """Say something at two levels."""
+        """Say something at three levels."""
         ctx.logger.debug("quietly")
+        ctx.logger.info("plainly")
         ctx.logger.warning("loudly")
 
     agentflow.agent(
