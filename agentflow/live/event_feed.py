@@ -75,10 +75,13 @@ class Feed:
         self.session_id = session_id
         self.subscribers: set[Subscription] = set()
         self._open_streams: dict[str, _Stream] = {}
+        self._held: dict[str, Event] = {}
 
     def subscribe(self) -> Subscription:
-        """A reader from now on; the text so far of every open stream comes first, as one delta."""
+        """A reader from now on; what is held, and the text so far of every open stream as one delta, come first."""
         subscription = Subscription()
+        for event in self._held.values():
+            subscription.put(event)
         for call_id, stream in self._open_streams.items():
             for kind in ("reasoning", "text"):
                 if pieces := stream.shown[kind]:
@@ -97,6 +100,14 @@ class Feed:
     def tell(self, event: Event) -> None:
         for subscription in self.subscribers:
             subscription.put(event)
+
+    def hold(self, call_id: str, event: Event) -> None:
+        """Tell what a call waits for, also to who comes while it does: the log will not say it."""
+        self._held[call_id] = event
+        self.tell(event)
+
+    def let_go(self, call_id: str) -> None:
+        self._held.pop(call_id, None)
 
     def open_stream(self, turn_id: str, call_id: str, told: Mapping[str, Any]) -> None:
         """From now on the call may show something; each of its deltas says `told` too."""

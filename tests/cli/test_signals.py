@@ -6,10 +6,12 @@ import json
 import signal
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Command
+from tests.guards.source import ROOT
 
 Spawn = Callable[..., subprocess.Popen[str]]
 
@@ -102,3 +104,21 @@ def test_a_look_that_waits_ends_at_the_first_of_a_burst(
     _, err = process.communicate(timeout=60)
     assert process.returncode == 128 + number
     assert "Traceback" not in err
+
+
+def test_ctrl_c_while_litellm_loads_waits_for_no_import(spawn: Spawn, project: Path) -> None:
+    """An import that never ends stands for one that takes long; the turn is closed and the process gone before it."""
+    (project / "litellm.py").write_text("import threading\nthreading.Event().wait()\n")
+    folder = project / "agents" / "real"
+    folder.mkdir()
+    (folder / "agent.yaml").write_text("name: real\nmodel: openai/some-model\n")
+    environment = {"OPENAI_API_KEY": "none", "PYTHONPATH": f"{project}:{ROOT}"}
+    process = spawn("run", "real", "-s", "s-1", "--jsonl", "Hello", env=environment)
+    assert process.stdout is not None
+    for line in process.stdout:
+        if json.loads(line)["type"] == "model.loading":
+            break
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "stopped; what was said is kept" in err

@@ -7,9 +7,11 @@ it is imported. Nothing else imports it, and nothing here asks a host.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import gc
 import os
+import threading
 import warnings
 from typing import Any
 
@@ -79,11 +81,28 @@ def _imported() -> Any:
 
 
 async def loaded() -> Any:
-    """litellm, loaded in a thread where that is still to be done."""
+    """litellm, loaded in a thread where that is still to be done.
+
+    Not one of the loop's own threads: those are waited for when the loop is closed, and an import goes on for seconds
+    after nobody wants it any more.
+    """
     if not is_loaded():
-        return await asyncio.to_thread(load)
+        loop = asyncio.get_running_loop()
+        ended: asyncio.Future[None] = loop.create_future()
+        threading.Thread(target=_load_for, args=(loop, ended), name="litellm", daemon=True).start()
+        await ended
     quiet()
     return load()
+
+
+def _load_for(loop: asyncio.AbstractEventLoop, ended: asyncio.Future[None]) -> None:
+    """Load it and say so; what fails is raised again by whoever asks next, for nothing is remembered of it."""
+    try:
+        with contextlib.suppress(Exception):
+            load()
+    finally:
+        with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits
+            loop.call_soon_threadsafe(lambda: None if ended.done() else ended.set_result(None))
 
 
 def idle_clients(litellm: Any, *, shared_too: bool) -> list[Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from agentflow import clock
 from agentflow.errors import ModelError
@@ -62,21 +61,26 @@ async def stream_reply(
         delay = None if stream.has_shown else retry_delay(failure, stream.attempts, retries, jitter=share)
         if delay is None:
             raise failure
-        said = {"attempt": stream.attempts, "error": str(failure), "next_secs": round(delay, 3)}
-        _tell(feed, turn_id, MODEL_RETRYING, {"call_id": stream.call_id, **said})
+        told = {
+            "call_id": stream.call_id,
+            "attempt": stream.attempts,
+            "error": str(failure),
+            "next_secs": round(delay, 3),
+        }
+        feed.tell(Event(feed.session_id, None, turn_id, clock.instant(), MODEL_RETRYING, told))
         await asyncio.sleep(delay)
 
 
 async def _ready(model: Model, stream: OpenStream, feed: Feed, turn_id: str) -> None:
     """Have the model loaded before its time is counted; whoever watches is told what they wait for."""
     if isinstance(model, Loading) and not model.is_loaded():
-        _tell(feed, turn_id, MODEL_LOADING, {"call_id": stream.call_id, "model": model.name})
-        await model.load()
+        said = {"call_id": stream.call_id, "model": model.name}
+        feed.hold(stream.call_id, Event(feed.session_id, None, turn_id, clock.instant(), MODEL_LOADING, said))
+        try:
+            await model.load()
+        finally:
+            feed.let_go(stream.call_id)
         stream.started = asyncio.get_running_loop().time()
-
-
-def _tell(feed: Feed, turn_id: str, type_: str, said: dict[str, Any]) -> None:
-    feed.tell(Event(feed.session_id, None, turn_id, clock.instant(), type_, said))
 
 
 async def _read(
