@@ -11,6 +11,7 @@ AgentflowError                    code, sentence, detail
         TurnNotFound              turn_not_found
         StepNotFound              step_not_found
         CallNotFound              call_not_found
+        SnapshotNotFound          snapshot_not_found      a session has no such snapshot, or a case no such data (R8)
     TurnAlreadyActive             turn_already_active     one request at a time (C18)
     NoPendingQuestion             no_pending_question
     QuestionAlreadyAnswered       question_already_answered
@@ -119,6 +120,10 @@ class StepNotFound(NotFound):
 
 class CallNotFound(NotFound):
     code = "call_not_found"
+
+
+class SnapshotNotFound(NotFound):
+    code = "snapshot_not_found"
 
 
 class TurnAlreadyActive(AgentflowError):

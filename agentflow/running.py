@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from agentflow import clock
+from agentflow.agents.data_source import DataSource
 from agentflow.agents.loaded_agent import LoadedAgent
 from agentflow.agents.loading import Agents
 from agentflow.clock import NewId
@@ -87,13 +88,16 @@ class Waker:
 class RunningTurns:
     """At most one per session. `close` ends them and keeps what they have so far."""
 
-    def __init__(self, store: Store, agents: Agents, feeds: Feeds, new_id: NewId, serve_queues: bool) -> None:
+    def __init__(
+        self, store: Store, agents: Agents, feeds: Feeds, new_id: NewId, serve_queues: bool, source: DataSource
+    ) -> None:
         self.cache = HistoryCache()
         self._store = store
         self._agents = agents
         self._feeds = feeds
         self._new_id = new_id
         self.names = ChatNames(store, feeds, new_id)
+        self._source = source
         self._owner = Owner()
         self._turns: dict[str, Running] = {}  # by session
         self._waiting: dict[str, _Waiting] = {}  # by session
@@ -240,7 +244,16 @@ class RunningTurns:
 
         limited = agent.with_limits(claimed.options.limits).with_client_tools(claimed.options.tools)
         runner = StepRunner(
-            self._store, self.cache, feed, limited, claimed, session_id, self._new_id, next_owning, self.load
+            self._store,
+            self.cache,
+            feed,
+            limited,
+            claimed,
+            session_id,
+            self._new_id,
+            next_owning,
+            self.load,
+            self._source,
         )
         loop = asyncio.get_running_loop()
         task = loop.create_task(

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from agentflow import clock
+from agentflow.agents.data_source import Captured, DataSource
 from agentflow.agents.loaded_agent import LoadedAgent
 from agentflow.agents.loading import Agents, OpenModel, database_url
 from agentflow.agents.project_folder import open_project
@@ -56,19 +57,17 @@ _log = logging.getLogger("agentflow.runtime")
 class Runtime:
     """A project's sessions, open for work. Make one with `Runtime.open`, as an async context manager.
 
-    `records` has what is kept beside their turns: feedback, names, retention.
+    `records` has what is kept beside their turns: feedback, names, snapshots, retention.
     """
 
     def __init__(
-        self, store: Store, agents: Agents, new_id: NewId, environment: str, drain: bool, serve_queues: bool
+        self, store: Store, agents: Agents, new_id: NewId, source: DataSource, drain: bool, serve_queues: bool
     ) -> None:
-        self._store = store
-        self._agents = agents
-        self._new_id = new_id
-        self._environment = environment
+        self._store, self._agents = store, agents
+        self._new_id, self._source = new_id, source
         self._drains = drain
         feeds = Feeds()
-        self._turns = RunningTurns(store, agents, feeds, new_id, serve_queues)
+        self._turns = RunningTurns(store, agents, feeds, new_id, serve_queues, source)
         self._reader = SessionReader(store, feeds)
         self.records = Records(store, feeds, Retention(store, agents.files))
 
@@ -85,6 +84,7 @@ class Runtime:
         drain: bool = False,
         serve_queues: bool = True,
         read_only: bool = False,
+        snapshots: Captured | None = None,
     ) -> Self:
         """Open a project folder.
 
@@ -93,7 +93,8 @@ class Runtime:
         that agents may name besides those in `workflows/`; `open_model(interface, folder)` may give a model of your
         own, or null for the usual one. With `drain` the queues that were left behind go on when the runtime is entered
         (C21); without `serve_queues` a turn that ends here leaves the next one to others, as a process must that is
-        about to end. With `read_only` nothing is made or changed, no file either. Raises `InvalidConfig`, `StoreError`.
+        about to end. With `read_only` nothing is made or changed, no file either. With `snapshots`, data by `(entity,
+        key)` in place of what flows load, it runs in `evaluation` (R9). Raises `InvalidConfig`, `StoreError`.
         """
         from agentflow.store.sql_store import SqlStore
 
@@ -102,7 +103,8 @@ class Runtime:
         url = database_url(root, loader.project, db, read_only=read_only)
         store = SqlStore.open(url, on_commit, read_only=read_only)
         agents = Agents(loader, root, flows, open_model, url)
-        return cls(store, agents, new_id, loader.project.keys.environment, drain, serve_queues)
+        source = DataSource.of(loader.project.keys.environment, agents.flow, snapshots)
+        return cls(store, agents, new_id, source, drain, serve_queues)
 
     @staticmethod
     def upgrade(project: str | Path = ".", *, db: str | None = None) -> tuple[str, str]:
@@ -149,8 +151,7 @@ class Runtime:
         The input's `agent_id` is a name, for clients choose no files (Z2); `agent`, a name or a path, is for the code
         that calls, and goes before it. `limits` overrides the agent's limits for this turn. Raises `InvalidInput`,
         `AgentNotFound`, `InvalidConfig`, `SessionAgentMismatch`, `TurnAlreadyActive` (C18, C19): then nothing was
-        written. A `head.move` runs no turn,
-        its receipt has the turn id `""`; it raises what `checkout` raises.
+        written. A `head.move` runs no turn, its receipt has the turn id `""`; it raises what `checkout` raises.
         """
         request = parse_input(given) if is_light(given) else await asyncio.to_thread(parse_input, given)
         arguments.session_id(session_id)
@@ -162,7 +163,7 @@ class Runtime:
             request = replace(request, limits=request.limits | more)
         loaded = await self._agent(session_id, request.agent_id, agent)
         turn_id, owning = request.turn_id or self._new_id(), self._turns.owning(loaded)
-        claim = Claim(session_id, request, turn_id, request.turn_id is not None, owning, self._environment)
+        claim = Claim(session_id, request, turn_id, request.turn_id is not None, owning, self._source.environment)
         return await self._turns.claim(session_id, loaded, claim)
 
     async def run(

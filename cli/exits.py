@@ -29,6 +29,7 @@ ERRORS = {
     "turn_not_found": Exit.NOT_FOUND,
     "step_not_found": Exit.NOT_FOUND,
     "call_not_found": Exit.NOT_FOUND,
+    "snapshot_not_found": Exit.NOT_FOUND,
     "turn_already_active": Exit.BUSY,
     "question_already_answered": Exit.BUSY,
     "question_expired": Exit.BUSY,

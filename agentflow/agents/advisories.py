@@ -35,6 +35,11 @@ def _settings(config: AgentConfig) -> Iterator[Problem]:
         )
         said = f"is off: earlier turns are not replayed to the model and leave no trace{stays}"
         yield config.problem(("settings", "observability"), said)
+    mode = settings.snap_session_mode
+    if mode != "none" and not settings.observability:
+        yield config.problem(("settings", "snap_session_mode"), "has no effect: observability is off")
+    if mode != "sample" and "snap_session_rate" in settings.model_fields_set:
+        yield config.problem(("settings", "snap_session_rate"), "has no effect without snap_session_mode: sample")
     calls, per_reply = settings.max_tool_calls, settings.max_tool_calls_per_reply
     if calls and per_reply > calls and "max_tool_calls_per_reply" in settings.model_fields_set:
         yield config.problem(

@@ -33,7 +33,7 @@ from agentflow.models.open import open_model
 from agentflow.models.protocol import Model
 from agentflow.text import compact_json
 from agentflow.tools.delegation import sub_agent_tools
-from agentflow.tools.flows.library import FlowLibrary, make_flow
+from agentflow.tools.flows.library import Flow, FlowLibrary, make_flow
 from agentflow.tools.materials import material_tools
 from agentflow.tools.tool import ASK_USER_TOOL, MAX_RESULT_CHARS, WRITE_TODOS_TOOL
 
@@ -131,6 +131,11 @@ class Agents:
     def worker_tools(self, reference: str) -> dict[str, frozenset[str]]:
         """The tools whose calls are left to a worker, of an agent and all its sub-agents, by agent (C33)."""
         return {name: agent.worker_tools for name, agent in self._family(reference).items()}
+
+    def flow(self, reference: str, folder: Path) -> Flow:
+        """The flow of a name, or of FILE:NAME from a folder on, as the files are now. Raises `InvalidConfig`."""
+        with self._lock:
+            return self._flows.get(reference) or self._library.get(reference, base=folder)
 
     def result_chars(self, reference: str, name: str, tool: str) -> int:
         """How long the result of a client's tool may be, of an agent or one of its sub-agents, by its name; 0 = off."""

@@ -6,14 +6,16 @@ from typing import Any
 
 from agentflow import clock
 from agentflow.conversation import arguments
-from agentflow.errors import StepNotFound, no_session
+from agentflow.errors import SnapshotNotFound, StepNotFound, no_session
 from agentflow.live.event_feed import Feeds
 from agentflow.reading.lookup import session_of
 from agentflow.records.feedback import parse_rating
 from agentflow.records.insights import BY, insights, parse_since, parse_zone
 from agentflow.records.naming import given_name
 from agentflow.records.retention import Retention, age_of
+from agentflow.records.snapshots import as_dict
 from agentflow.store.protocol import Store
+from agentflow.turn.rules.packed_json import unpack
 
 
 class Records:
@@ -77,3 +79,37 @@ class Records:
         """
         age = None if older_than is None else age_of(older_than)
         return (await self._retention.sweep(age, dry_run=arguments.flag(dry_run, "dry_run"))).as_dict()
+
+    async def snapshots(self, session_id: str) -> dict[str, Any]:
+        """Whether a session is snapshotted, and the data its flows loaded, in order (R8).
+
+        `{session_id, snapshotted, reason, snapshots: [{number, step_order, turn_id, entity, key, hash, chars, problem,
+        at}]}`; `snapshotted` is null while nothing is decided, `problem` why data could not be kept, `chars` its size
+        as JSON. Raises `SessionNotFound`.
+        """
+        record = await session_of(self._store, session_id)
+        decision = await self._store.ledger.snapshot_decision(record.key)
+        snapshotted, reason = decision or (None, None)
+        found = await self._store.ledger.snapshots(record.key)
+        listed = [as_dict(number, each) for number, each in enumerate(found, 1)]
+        return {"session_id": session_id, "snapshotted": snapshotted, "reason": reason, "snapshots": listed}
+
+    async def snapshot(self, session_id: str, number: int) -> dict[str, Any]:
+        """One of them with its `data`. Raises `SessionNotFound`, `SnapshotNotFound`, `InvalidInput`."""
+        wanted = arguments.whole_number(number, "number", least=1)
+        record = await session_of(self._store, session_id)
+        found = await self._store.ledger.snapshots(record.key)
+        if wanted > len(found):
+            there_are = f"they are 1 to {len(found)}" if found else "it has none"
+            raise SnapshotNotFound(
+                f"Session {session_id!r} has no snapshot {wanted}; {there_are}.",
+                detail={"session_id": session_id, "number": wanted},
+            )
+        taken = found[wanted - 1]
+        body = None if taken.hash is None else await self._store.ledger.snapshot_body(record.key, taken.hash)
+        if body is None:
+            raise SnapshotNotFound(
+                f"Snapshot {wanted} of session {session_id!r} has no data: {taken.problem or 'it was erased'}.",
+                detail={"session_id": session_id, "number": wanted},
+            )
+        return {**as_dict(wanted, taken), "data": unpack(body)}

@@ -9,6 +9,7 @@ from agentflow.clock import Instant
 from agentflow.events import LogEntry
 from agentflow.message import Usage
 from agentflow.store.counted import Counts
+from agentflow.store.kept import SnapshotRecord
 from agentflow.store.rows import Row
 from agentflow.store.sweeping import DeleteUnused, ListUnused, Unused
 
@@ -54,3 +55,12 @@ class Ledger(Protocol):
 
     async def counts(self, since: Instant) -> Counts:
         """What turns have counted since then, in all sessions but those of evaluations (R6)."""
+
+    async def snapshot_decision(self, key: int) -> tuple[bool, str] | None:
+        """Whether the session is snapshotted, and why; null while nothing is decided (R8)."""
+
+    async def snapshots(self, key: int) -> list[SnapshotRecord]:
+        """What flows loaded in the session, in order."""
+
+    async def snapshot_body(self, key: int, hash_: str) -> bytes | None:
+        """The packed data of that hash, null when the session has none."""

@@ -2,7 +2,8 @@
 
 An insert's fields are columns of its table. An update's are first the columns it sets, then those of its WHERE clause,
 whose row count must be 1: a conditional update that misses is refused, never ignored (C35). The store adds
-`session_key`; `statements.py` turns the two tables at the end of this file into SQL text once.
+`session_key`, for the session's own row its key; `statements.py` turns the two tables at the end of this file into
+SQL text once.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from agentflow.message import Role, WrittenAs
+from agentflow.store.kept import DecideSnapshots, InsertSnapshot, InsertSnapshotData
 
 
 class InsertTurn(NamedTuple):
@@ -336,7 +338,7 @@ Row = (
     | InsertQuestion | InsertTodoList | InsertStateVersion | InsertAlias | InsertQueueEntry | InsertBlob
     | InsertHookRun | MoveTurn | EndTurn | ResumeTurn | KeepData | PlanTurn | PlanExecution | EndStep | MoveExecution
     | EndLlmCall | MoveLlmCall | ChangeModel | CheckpointLlmCall | StartToolCall | EndToolCall | VoidToolCall
-    | KeepReply | MovePause | MoveQuestion | ConfigureRun
+    | KeepReply | MovePause | MoveQuestion | ConfigureRun | InsertSnapshot | InsertSnapshotData | DecideSnapshots
 )  # fmt: skip
 
 INSERTS: dict[type[Any], str] = {
@@ -354,8 +356,10 @@ INSERTS: dict[type[Any], str] = {
     InsertQueueEntry: "queue_entry",
     InsertHookRun: "hook_run",
     InsertBlob: "blob",
+    InsertSnapshot: "snapshot",
+    InsertSnapshotData: "snapshot_data",
 }
-KEPT_WHEN_PRESENT = frozenset({InsertBlob})
+KEPT_WHEN_PRESENT = frozenset({InsertBlob, InsertSnapshotData})
 
 # table, columns of the WHERE clause; a field `from_x` is compared with column `x`
 UPDATES: dict[type[Any], tuple[str, tuple[str, ...]]] = {
@@ -378,4 +382,5 @@ UPDATES: dict[type[Any], tuple[str, tuple[str, ...]]] = {
     KeepReply: ("llm_call", ("id",)),
     MovePause: ("question", ("execution", "call_id", "from_state")),
     MoveQuestion: ("question", ("execution", "call_id", "from_state")),
+    DecideSnapshots: ("session", ()),
 }

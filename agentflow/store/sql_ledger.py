@@ -8,7 +8,8 @@ from agentflow.clock import Instant
 from agentflow.message import Usage
 from agentflow.store.counted import Counts
 from agentflow.store.jobs import delete
-from agentflow.store.ledger import counts, feedback, names, sweep_lease
+from agentflow.store.kept import SnapshotRecord
+from agentflow.store.ledger import counts, feedback, names, snapshots, sweep_lease
 from agentflow.store.rows import Row
 from agentflow.store.session.close_turn import turn_usage
 from agentflow.store.sql.reader import Reader
@@ -55,3 +56,12 @@ class SqlLedger:
 
     async def counts(self, since: Instant) -> Counts:
         return await self._reader.run(lambda tx: counts.counts(tx, since))
+
+    async def snapshot_decision(self, key: int) -> tuple[bool, str] | None:
+        return await self._reader.run(lambda tx: snapshots.decision(tx, key))
+
+    async def snapshots(self, key: int) -> list[SnapshotRecord]:
+        return await self._reader.run(lambda tx: snapshots.taken(tx, key))
+
+    async def snapshot_body(self, key: int, hash_: str) -> bytes | None:
+        return await self._reader.run(lambda tx: snapshots.body(tx, key, hash_))

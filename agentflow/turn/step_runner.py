@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from agentflow.agents.data_source import DataSource
 from agentflow.agents.loaded_agent import LoadedAgent
 from agentflow.clock import SECOND, NewId
 from agentflow.config.agent_config import Settings
@@ -59,6 +60,7 @@ class StepRunner:
     def __init__(
         self, store: Store, cache: HistoryCache, feed: Feed, agent: LoadedAgent, claimed: Claimed, session_id: str,
         new_id: NewId, next_owning: Callable[[], Callable[[], Owning] | None], load_agent: Callable[[str], LoadedAgent],
+        source: DataSource,
     ) -> None:  # fmt: skip
         self.interrupt = Interrupt()
         self.turn_id = claimed.turn_id
@@ -68,7 +70,7 @@ class StepRunner:
         self._claimed = claimed
         self._new_id = new_id
         self._next_owning = next_owning
-        self._step = Step(store, claimed, self.interrupt, new_id, load_agent)
+        self._step = Step(store, claimed, self.interrupt, new_id, load_agent, source)
         self.settled = self._step.settled
         self._journal = Journal(store, feed, session_id, claimed, self.interrupt)
         self._live = LiveTurn(claimed.turn_id, TurnState.RUNNING)

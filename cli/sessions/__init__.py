@@ -9,6 +9,7 @@ COMMANDS = {
     "checkout": ".sessions.checkout",
     "feedback": ".sessions.feedback",
     "name": ".sessions.name",
+    "snapshots": ".sessions.snapshots",
     "rm": ".sessions.rm",
     "run-queue": ".sessions.run_queue",
 }

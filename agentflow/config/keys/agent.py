@@ -199,6 +199,14 @@ class Settings(Keys):
         ge=0,
         description="Days after which cleanup removes an unused session; unset: the project's; 0: never.",
     )
+    snap_session_mode: Literal["none", "all", "sample"] = Field(
+        default="none",
+        description="Which sessions' data is snapshotted as flows load it (get_with_snap): none, all or a sample, "
+        "decided once a session.",
+    )
+    snap_session_rate: float = Field(
+        default=0.1, ge=0, le=1, description="With snap_session_mode sample: the part of the sessions."
+    )
     memory: bool = Field(default=False, description="Reserved: accepted, without effect.")
     observability: bool = Field(
         default=True, description="Keep messages, calls and usage; false erases a turn's texts when it ends."

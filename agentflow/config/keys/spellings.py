@@ -258,8 +258,6 @@ _PARTS: tuple[Spelling, ...] = (
     ("context.strategy.*.use", "clear|trim|drop", "write `context: {strategy: [{use: reset, idle_secs: 3600}]}`"),
     ("context.strategy.*.threshold", "any", "write `over_tokens: 100000`"),
     ("settings.limits", "any", "limits stand directly under settings: `settings: {max_iterations: 20}`"),
-    ("settings.snap_session_mode", "any", "snapshots are not part of this version; leave it out"),
-    ("settings.snap_session_rate", "any", "snapshots are not part of this version; leave it out"),
     ("settings.recovery", "any", _LATER),
     ("settings.max_resumes", "any", _LATER),
     ("settings.on_config_change", "any", _LATER),

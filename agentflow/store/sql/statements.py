@@ -21,9 +21,10 @@ def insert_text(row: type[Any], table: str) -> str:
 
 def update_text(row: type[Any], table: str, where: tuple[str, ...]) -> str:
     """`UPDATE` of the row's fields, `session_key` last; the fields of `where` are its condition."""
-    assigned = ", ".join(f"{name} = ?" for name in row._fields[: -len(where)])
+    assigned = ", ".join(f"{name} = ?" for name in row._fields[: len(row._fields) - len(where)])
     conditions = "".join(f"{name.removeprefix('from_')} = ? AND " for name in where)
-    return f"UPDATE {table} SET {assigned} WHERE {conditions}session_key = ?"
+    owner = "key" if table == "session" else "session_key"
+    return f"UPDATE {table} SET {assigned} WHERE {conditions}{owner} = ?"
 
 
 INSERT_TEXTS: dict[type[Any], str] = {row: insert_text(row, table) for row, table in rows.INSERTS.items()}

@@ -20,7 +20,7 @@ class Missed(StaleOwner):
 
     def __init__(self, row: Row) -> None:
         table, where = UPDATES[type(row)]
-        keys = dict(zip(where, row[-len(where) :], strict=True))
+        keys = dict(zip(where, row[len(row) - len(where) :], strict=True))
         super().__init__(
             f"The {table} row with {keys} is not in that state any more: another request was first.",
             detail={"table": table, **keys},

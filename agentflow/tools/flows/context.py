@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from inspect import isawaitable
 from typing import Any, NewType
+
+Loader = Callable[..., Any] | str
+"""What loads an entity's data: a function, sync or async, or the name of a flow; it is called with the key."""
 
 FlowName = NewType("FlowName", str)
 """The type of a flow's parameter that names another flow: `validate` finds a name that is none in a hook's `with:`."""
@@ -25,6 +30,22 @@ def _never() -> bool:
     return False
 
 
+def _load_directly(context: FlowContext, entity: str, key: str | int, loader: Loader) -> Any:
+    """What a context without a running turn loads; in an async flow it is awaited there too."""
+    if isinstance(loader, str):
+        raise ValueError(f"outside a turn nobody finds the flow {loader!r}; give the function itself")
+    loaded = loader(key)
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(_awaited(loaded)) if isawaitable(loaded) else loaded
+    return _awaited(loaded)
+
+
+async def _awaited(value: Any) -> Any:
+    return await value if isawaitable(value) else value
+
+
 @dataclass(frozen=True)
 class FlowContext:
     """The parameter annotated `FlowContext`: who called, with what, and how to speak up or give up (A6).
@@ -33,7 +54,8 @@ class FlowContext:
     views: `inputs` are the request's validated inputs, `vars` the prompt's variables, `client` what the request
     carried (`state`, `context`, `forwarded_props`). `emit(name, data)` streams an event to the client; it and
     `cancelled()` may be called from any thread. `hook` is what a hook is called about (T36), empty for a tool.
-    `execution` is the number of the sub-agent's run that asks, 0 for the agent of the session.
+    `execution` is the number of the sub-agent's run that asks, 0 for the agent of the session. `load` is how
+    `get_with_snap` loads.
     """
 
     session_id: str = ""
@@ -48,6 +70,18 @@ class FlowContext:
     cancelled: Callable[[], bool] = _never
     hook: Mapping[str, Any] = field(default_factory=dict)
     execution: int = 0
+    load: Callable[[FlowContext, str, str | int, Loader], Any] = _load_directly
+
+    def get_with_snap(self, entity: str, key: str | int, loader: Loader) -> Any:
+        """The data of an entity, such as `("customer", "42")`, as `loader` loads it; kept where the session is
+        snapshotted, so that the conversation can run again on the same data (R8).
+
+        In a sync flow it is returned, in an async one it is awaited: `await ctx.get_with_snap(...)`. `loader` is a
+        function or the name of a flow, either sync or async; it is called with the key, and with this context when it
+        has a parameter for it. What it raises is raised. In the environment `evaluation` nothing is loaded: the data
+        of the case is returned, or `SnapshotNotFound` is raised.
+        """
+        return self.load(self, entity, key, loader)
 
     @property
     def idempotency_key(self) -> str:

@@ -36,17 +36,23 @@ class AgentMemory(Base, table=True):
 
 
 class Snapshot(Base, table=True):
-    """An entity's data as a flow loaded it; equal data stands once, in `snapshot_data` (R8)."""
+    """An entity's data as a flow loaded it; equal data stands once, in `snapshot_data` (R8).
+
+    Numbered in its step. `hash` is null where `problem` says why the data could not be taken, `chars` its JSON's size.
+    """
 
     __tablename__ = "snapshot"
     __table_args__ = KEYED
 
     session_key: int = owner()
+    step: int = number()
     number: int = number()
     turn: int
     entity: str = Field(sa_type=Text)
     entity_key: str = Field(sa_type=Text)
-    hash: str = Field(sa_type=Text)
+    hash: str | None = text()
+    chars: int
+    problem: str | None = text()
     at: int = Field(sa_type=BigInteger)
 
 

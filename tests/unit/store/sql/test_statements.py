@@ -30,10 +30,11 @@ def test_an_insert_names_columns_and_none_that_must_have_a_value_is_missing(row:
 def test_an_update_meets_at_most_one_row(row: Any) -> None:
     """C35: its condition has the whole primary key, so that a row count of 1 means this row."""
     name, where = rows.UPDATES[row]
-    assert row._fields[-len(where) :] == where
+    assert row._fields[len(row._fields) - len(where) :] == where
     conditions = {field.removeprefix("from_") for field in where}
-    assert {"session_key", *conditions} >= {column.name for column in TABLES[name].primary_key.columns}
-    assert set(row._fields[: -len(where)]) | conditions <= set(TABLES[name].columns.keys())
+    owner = "key" if name == "session" else "session_key"
+    assert {owner, *conditions} >= {column.name for column in TABLES[name].primary_key.columns}
+    assert set(row._fields[: len(row._fields) - len(where)]) | conditions <= set(TABLES[name].columns.keys())
 
 
 def test_the_texts_are_plain_sql() -> None:

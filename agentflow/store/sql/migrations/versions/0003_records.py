@@ -49,7 +49,11 @@ _TABLES: dict[str, tuple[str, str]] = {
         "steps int, first_token_ms int?, input int, output int, cache_read int, cache_write int, cost text?, "
         "models text, tools text",
     ),
-    "snapshot": ("number", "number int, turn int, entity text, entity_key text, hash text, at instant"),
+    "snapshot": (
+        "step number",
+        "step int, number int, turn int, entity text, entity_key text, hash text?, chars int, problem text?, "
+        "at instant",
+    ),
     "snapshot_data": ("hash", "hash text, body bytes"),
 }
 
@@ -74,7 +78,7 @@ def _create(table: str, key: str, columns: str) -> None:
         table,
         sa.Column("session_key", _KEY, autoincrement=False, nullable=False),
         *(_column(*column.split()) for column in columns.split(", ")),
-        sa.PrimaryKeyConstraint("session_key", key, name=f"pk_{table}"),
+        sa.PrimaryKeyConstraint("session_key", *key.split(), name=f"pk_{table}"),
         sa.ForeignKeyConstraint(
             ["session_key"], ["session.key"], name=f"fk_{table}_session_key_session", ondelete="CASCADE"
         ),
