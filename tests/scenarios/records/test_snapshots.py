@@ -450,7 +450,7 @@ def test_a_runtime_with_captured_data_gives_it_in_place_of_loading(agentflow: Ki
     async def evaluate() -> str:
         async with package.Runtime.open(
             agentflow.project, db=agentflow._db, flows=[look, seek], snapshots=captured,
-            open_model=lambda _, folder: agentflow._models.get(folder),
+            open_model=agentflow._agents.open_model,
         ) as runtime:  # fmt: skip
             await runtime.run("s-e", "test", "hi")
             return str((await runtime.session("s-e"))["environment"])
