@@ -200,7 +200,7 @@ def too_slow(seconds: float, key: str) -> ModelError:
 
 
 _PREFIX = re.compile(r"^(?:litellm\.)?\w+(?:Error|Exception|Timeout)\s*[:-]\s*")
-_ORIGINAL = re.compile(r"\s*(?:Original exception|Handle with|LiteLLM Retried|Traceback \(most recent)\b.*", re.DOTALL)
+_ORIGINAL = re.compile(r"(?:Original exception|Handle with|LiteLLM Retried|Traceback \(most recent)\b.*", re.DOTALL)
 
 
 def provider_words(text: str) -> str:

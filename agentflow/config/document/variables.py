@@ -10,7 +10,8 @@ from typing import Self
 NOTHING_GIVEN: Mapping[str, str] = MappingProxyType({})
 
 _REFERENCE = re.compile(
-    r"\$(?:(?P<dollar>\$)|\{(?P<name>[A-Za-z_]\w*)(?::(?P<rule>[-?])(?P<rest>[^}]*))?\}|(?P<broken>\{))", re.ASCII
+    r"\$(?:(?P<dollar>\$)|\{(?P<name>[A-Za-z_]\w*)(?::(?P<rule>[-?])(?P<rest>[^}]{0,1000}))?\}|(?P<broken>\{))",
+    re.ASCII,
 )
 
 

@@ -10,9 +10,10 @@ _SECTION = re.compile(rf"(?:{_SECTIONS}):?$")
 _FOR_PEOPLE = re.compile(rf"(?:{_SECTIONS}|Returns?|Yields?|Raises):?$")  # nothing the model can use follows
 _ENTRY = re.compile(r"(?P<name>\*{0,2}\w+)(?:\s*\(.*?\))?\s*:(?:\s+(?P<text>.*)|$)")  # name: text, name (type): text
 _FIELD = re.compile(  # :param type name: text
-    r"[:@](?:param|parameter|arg|argument|key|keyword)\s+(?:[^:]*\s)?(?P<name>\w+)\s*:\s*(?P<text>.*)"
+    r"[:@](?:param|parameter|arg|argument|key|keyword)\s(?P<named>[^:]*):(?P<text>.*)"
 )
 _ANY_FIELD = re.compile(r"[:@]\w+(?:\s[^:]*)?:")
+_SHAPED = re.compile(r"[-*+>|]\s|\d+[.)]\s|```")
 _UNDERLINE = re.compile(r"-{3,}$")
 
 
@@ -32,7 +33,7 @@ def description(docstring: str | None) -> str:
 def _flowing(paragraph: str) -> str:
     """A paragraph on one line; lists, code and what is indented keep their lines."""
     lines = paragraph.splitlines()
-    shaped = any(_indent(line) or re.match(r"[-*+>|]\s|\d+[.)]\s|```", line) for line in lines)
+    shaped = any(_indent(line) or _SHAPED.match(line) for line in lines)
     return "\n".join(lines).strip("\n") if shaped else " ".join(line.strip() for line in lines)
 
 
@@ -41,8 +42,10 @@ def parameter_texts(docstring: str | None) -> dict[str, str]:
     lines = inspect.cleandoc(docstring or "").splitlines()
     texts: dict[str, str] = {}
     for number, line in enumerate(lines):
-        if match := _FIELD.match(line.strip()):
-            texts[match["name"]] = _joined(match["text"], lines[number + 1 :], indent=_indent(line))
+        if (match := _FIELD.match(line.strip())) and match["named"].strip():
+            texts[match["named"].split()[-1]] = _joined(
+                match["text"].strip(), lines[number + 1 :], indent=_indent(line)
+            )
         elif _SECTION.match(line.strip()):
             numpy = number + 1 < len(lines) and _UNDERLINE.match(lines[number + 1].strip())
             texts |= _numpy(lines[number + 2 :]) if numpy else _google(lines[number + 1 :], _indent(line))
@@ -71,7 +74,7 @@ def _numpy(lines: list[str]) -> dict[str, str]:
             break
         if line.strip() and not _indent(line):
             text = _joined("", lines[number + 1 :], indent=0)
-            names = re.split(r"\s*:", line.strip(), maxsplit=1)[0]
+            names = line.partition(":")[0].strip()
             texts |= dict.fromkeys((name.strip().lstrip("*") for name in names.split(",")), text)
     return {name: text for name, text in texts.items() if text}
 

@@ -39,7 +39,8 @@ that only the user can make, call ask_user instead of writing a plan."""
 
 _ROUNDS = 3  # replies until a planner that writes no plan is given up
 _NOT_RUN = "Not run: while planning only one call of ask_user is possible."
-_ITEM = re.compile(r"\s*(?:[-*•]|\d+[.)])\s+(?:\[[ xX]?\]\s+)?(.*\S)\s*")
+_ITEM = re.compile(r"(?:[-*•]|\d+[.)])\s(.*)", re.DOTALL)
+_BOX = re.compile(r"\[[ xX]?\]\s")
 _SCHEMAS = tool_schemas([ASK_USER_TOOL])
 _SCHEMAS_TEXT = compact_json(_SCHEMAS)
 
@@ -163,5 +164,6 @@ def give(execution: Execution, plan: str) -> None:
 
 def plan_items(plan: str) -> tuple[Todo, ...]:
     """The lines of a plan that are items of a list, as pending todos; long ones are cut, so is a long list."""
-    items = [found.group(1) for line in plan.splitlines() if (found := _ITEM.fullmatch(line))]
+    marked = [found[1].strip() for line in plan.splitlines() if (found := _ITEM.fullmatch(line.strip()))]
+    items = [item[found.end() :].strip() if (found := _BOX.match(item)) else item for item in marked]
     return tuple(Todo(preview(item, MAX_CONTENT), "pending") for item in items[:MAX_TODOS])
