@@ -88,9 +88,9 @@ BREAKS = (
         "A process renews the leases of others.",
     ),
     Break(
-        "delete-running", "store/jobs/append.py",
-        "if turn_id is not None and alive(",
-        "if turn_id is None and alive(",
+        "delete-running", "store/jobs/delete.py",
+        'if turn_id is not None and alive(owner or "", lease_until or 0, turn_id):\n        raise',
+        'if turn_id is None and alive(owner or "", lease_until or 0, turn_id):\n        raise',
         ("contract/test_store_writes.py::test_a_running_session_is_not_deleted",),
         "A session is deleted under its running turn.",
     ),
