@@ -42,3 +42,14 @@ def test_a_session_id_that_is_none_is_refused_and_not_replaced(tmp_path: Path, s
 def test_a_project_that_is_no_path_is_refused() -> None:
     with pytest.raises(InvalidInput, match=r"^project: "):
         with_runtime(nothing, 5)  # type: ignore[arg-type]  # what is tested
+
+
+def test_a_turn_from_synchronous_code_names_its_chat_before_it_returns(tmp_path: Path) -> None:
+    """R7: a process of one turn gives naming a bounded time."""
+    agent = tmp_path / "agents" / "cafe"
+    agent.mkdir(parents=True)
+    (agent / "agent.yaml").write_text("name: cafe\nmodel: scripted/replies.yaml\n")
+    title = "{when: {purpose: title}, text: Price of a cup, delay_secs: 0.02, repeat: true}"
+    (agent / "replies.yaml").write_text(f"replies:\n- {title}\n- {{text: It costs 7., repeat: true}}\n")
+    assert run_turn("cafe", "What does it cost?", session="s-1", project=tmp_path).answer == "It costs 7."
+    assert with_runtime(lambda runtime: runtime.status("s-1"), tmp_path)["name"] == "Price of a cup"

@@ -288,6 +288,16 @@ def test_a_runtime_that_closes_waits_for_a_name_that_comes(agentflow: Kit) -> No
     assert agentflow.session()["name"] == "Cups"
 
 
+def test_a_name_that_does_not_come_in_time_is_given_up(agentflow: Kit) -> None:
+    title = Held("never")
+    chats(agentflow, title, {"text": "Cups"})
+    agentflow.send("What does a cup cost?")
+    agentflow.run(title.is_asked.wait())
+    agentflow.run(agentflow.runtime._turns.names.finish(0.0))
+    agentflow.send("And a plate?")
+    assert name_of(agentflow) == "Cups"
+
+
 def test_a_process_that_is_told_to_end_drops_the_name_and_a_later_turn_finds_it(agentflow: Kit) -> None:
     title = Held("never")
     chats(agentflow, title, {"text": "Cups"})

@@ -241,3 +241,16 @@ def test_what_is_found_is_data_too(tmp_path: Path) -> None:
     assert (error["line"], error["column"], error["key"]) == (4, 9, "tools[0]")
     assert report.errors[0].startswith(f"{error['file']}:4:9: tools[0]: {error['message']}")
     assert [each["key"] for each in report.as_data["warnings"]] == ["settings.memory"]
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_an_unobserved_agent_is_told_that_its_chats_keep_their_names(tmp_path: Path, named: bool) -> None:
+    """R7"""
+    write(tmp_path, "main", f"settings: {{observability: false, name_chats: {str(named).lower()}}}")
+    (warning,) = validate_agent("main", tmp_path).warnings
+    assert ("a chat's name is made from the words before they are erased, and stays" in warning) is named
+
+
+def test_a_naming_interface_that_is_not_there_is_found(tmp_path: Path) -> None:
+    write(tmp_path, "main", "settings: {naming_interface: smal}")
+    assert "there is no interface 'smal'" in errors(tmp_path)[0]

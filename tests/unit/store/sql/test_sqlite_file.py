@@ -137,14 +137,22 @@ def _says(folder: Path) -> dict[str, bool]:
     return {each.name: CANARY.encode() in each.read_bytes() for each in folder.iterdir() if each.is_file()}
 
 
-def test_what_is_deleted_is_gone_from_the_file_and_its_log(tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", ["delete", "sweep"])
+def test_what_is_deleted_is_gone_from_the_file_and_its_log(tmp_path: Path, way: str) -> None:
+    """Z8"""
     path = tmp_path / "some.db"
 
     async def work(runtime: Runtime) -> tuple[bool, bool]:
         await runtime.run("s-1", "assistant", CANARY)
         await runtime.run("s-2", "assistant", "Hello.")
         before = any(_says(tmp_path).values())
-        await runtime.delete("s-1")
+        if way == "delete":
+            await runtime.delete("s-1")
+        else:
+            with closing(sqlite3.connect(path)) as file, file:
+                file.execute("UPDATE session SET updated_at = 1 WHERE id = 's-1'")
+                file.execute("UPDATE event SET at = 1")
+            assert (await runtime.records.sweep(older_than="1h"))["deleted"] == ["s-1"]
         return before, any(_says(tmp_path).values())
 
     assert with_runtime(work, tmp_path, db=str(path)) == (True, False)
