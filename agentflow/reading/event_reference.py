@@ -24,7 +24,7 @@ STREAMED = False
 
 CATALOGUE: dict[str, Described] = {
     events.SESSION_CREATED: Described("agent_id", "The first input of a session was accepted."),
-    events.SESSION_NAMED: Described("name", "The session has a name."),
+    events.SESSION_NAMED: Described("name", "The session was given a name; null: it was taken away."),
     events.MESSAGE_NEW: Described("message, parent_id, copied_from?", "A message was recorded under its parent."),
     events.HEAD_MOVED: Described("head_id", "The head went to another message without a new one."),
     events.TURN_QUEUED: Described("turn_id, merged", "An input waits; `merged`: in a turn that waited already."),

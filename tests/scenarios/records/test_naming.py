@@ -131,10 +131,14 @@ def test_a_title_call_that_fails_costs_nothing_and_the_next_turn_tries_again(
 
 def test_there_are_at_most_three_tries_a_session(agentflow: Kit) -> None:
     chats(agentflow, *[{"text": ""}] * 3)
+    spent = []
     for number in range(5):
+        before = agentflow.commits
         agentflow.send(f"message {number}")
         settle(agentflow)
+        spent.append(agentflow.commits - before)
     assert len(title_calls(agentflow)) == 3
+    assert spent == [4, 4, 4, 2, 2]
 
 
 def test_a_turn_that_pauses_is_not_named_and_its_end_is(agentflow: Kit) -> None:
@@ -304,6 +308,8 @@ def test_a_process_that_is_told_to_end_drops_the_name_and_a_later_turn_finds_it(
     agentflow.send("What does a cup cost?")
     agentflow.run(title.is_asked.wait())
     agentflow.run(agentflow.runtime.end_turns())
+    agentflow.run(asyncio.sleep(0))
+    assert agentflow.runtime._turns.names._tasks == {}
     agentflow.restart()
     assert agentflow.session()["name"] is None
     agentflow.send("And a plate?")

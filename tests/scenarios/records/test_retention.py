@@ -117,9 +117,11 @@ def test_what_is_no_age_deletes_nothing(agentflow: Kit, age: Any) -> None:
 
 def test_a_dry_run_says_what_would_go_and_deletes_nothing(agentflow: Kit) -> None:
     keep(agentflow, 1)
-    agentflow.send("x")
+    for session in ("s-1", "s-2"):
+        agentflow.send("x", session)
     agentflow.advance(2 * DAY)
-    assert sweep(agentflow, dry_run=True) == {"deleted": ["s-1"], "skipped": [], "swept": True, "dry_run": True}
+    found = {"deleted": ["s-1", "s-2"], "skipped": [], "swept": True, "dry_run": True}
+    assert sweep(agentflow, dry_run=True) == found
     assert agentflow.status()["status"] == "idle"
     assert rows(agentflow._db, "SELECT * FROM sweep") == []
 
