@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 VARIABLES = ("inputs", "vars", "session", "today")
+_MOST_MADE = 100_000  # bits of a number, characters of a text, items of a list
+_WIDE = re.compile(r"%[^%a-zA-Z]{0,20}(?:[0-9]{5}|\*)")
 _MARKS = re.compile(r"\{[{%#]")
 # A prompt must be the same each time, or no provider could cache it (A1).
 _RANDOM_GLOBALS, _RANDOM_FILTERS = ("lipsum",), ("random",)
@@ -126,7 +128,14 @@ def _environment() -> ImmutableSandboxedEnvironment:
 
     # Nothing is computed while a template is compiled: `9 ** (9 ** 9)` would never end (Z3). A constant is kept
     # from being finalized early by a finalizer that asks for the context.
-    environment = ImmutableSandboxedEnvironment(
+    class Bounded(ImmutableSandboxedEnvironment):
+        intercepted_binops = frozenset({"**", "*", "%"})
+
+        def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+            _refuse_large(operator, left, right)
+            return super().call_binop(context, operator, left, right)
+
+    environment = Bounded(
         undefined=StrictUndefined, keep_trailing_newline=True, finalize=pass_context(_nothing_for_none),
         autoescape=False, optimized=False,
     )  # fmt: skip
@@ -135,6 +144,21 @@ def _environment() -> ImmutableSandboxedEnvironment:
     for name in _RANDOM_FILTERS:
         del environment.filters[name]
     return environment
+
+
+def _refuse_large(operator: str, left: Any, right: Any) -> None:
+    """Refuse what one operation could make a number or a text of, larger than any prompt needs (Z3)."""
+    numbers = [each for each in (left, right) if isinstance(each, int)]
+    lengths = [len(each) for each in (left, right) if isinstance(each, str | bytes | list | tuple)]
+    made = 0
+    if operator == "**" and len(numbers) == 2:
+        made = left.bit_length() * abs(right)
+    elif operator == "*":
+        made = lengths[0] * abs(numbers[0]) if lengths and numbers else sum(each.bit_length() for each in numbers)
+    elif operator == "%" and isinstance(left, str) and _WIDE.search(left):
+        made = _MOST_MADE + 1
+    if made > _MOST_MADE:
+        raise ValueError(f"'{operator}' would make more here than a prompt may hold")
 
 
 def _nothing_for_none(_: Context, value: Any) -> Any:

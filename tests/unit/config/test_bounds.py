@@ -12,7 +12,7 @@ from agentflow.config.document import yamlfile
 from agentflow.config.document.problems import mask_line
 from agentflow.config.inputs import parse_assignments
 from agentflow.config.keys.agent import InputSpec
-from agentflow.config.keys.templates import template_complaints
+from agentflow.config.keys.templates import TemplateFault, render, template_complaints
 from agentflow.config.material import read_material
 from agentflow.errors import InvalidConfig, InvalidInput
 
@@ -134,3 +134,17 @@ def test_a_reference_is_a_regular_file_of_the_project(tmp_path: Path) -> None:
     assert "has more than 1000000 bytes" in said["large.md"]
     for file in ("pipe", "."):
         assert "is not a regular file" in said[file]
+
+
+@pytest.mark.parametrize(
+    "made", ["9 ** (9 ** 9)", "'a' * 10 ** 9", "[1] * 10 ** 9", "'%0999999999d' % 1", "'%*d' % (10 ** 9, 1)"]
+)
+def test_an_operation_of_a_template_makes_no_more_than_a_prompt_may_hold(made: str) -> None:
+    with pytest.raises(TemplateFault, match="more here than a prompt may hold"):
+        render("{{ " + made + " }}", {})
+
+
+def test_what_prompts_compute_is_computed() -> None:
+    assert (
+        render("{{ 2 ** 10 }} {{ '-' * 3 }} {{ '%05.1f' % 2 }} {{ 7 % 4 }} {{ 2.5 * 2 }}", {}) == "1024 --- 002.0 3 5.0"
+    )
