@@ -31,6 +31,15 @@ class DecideSnapshots(NamedTuple):
     snapshot_reason: str
 
 
+class InsertMemory(NamedTuple):
+    step: int
+    number: int
+    topic: str
+    content: str
+    at: int
+    turn: int
+
+
 class SnapshotRecord(NamedTuple):
     """Data that a flow loaded in a turn, without the data; `hash` is null where `problem` says why it is not kept."""
 

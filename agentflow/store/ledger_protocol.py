@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from agentflow.clock import Instant
 from agentflow.events import LogEntry
@@ -64,3 +64,11 @@ class Ledger(Protocol):
 
     async def snapshot_body(self, key: int, hash_: str) -> bytes | None:
         """The packed data of that hash, null when the session has none."""
+
+    async def memories(
+        self, key: int, before_step: int, topic: str | None, limit: int, skip: int
+    ) -> list[tuple[Any, ...]]:
+        """Notes `(topic, content, at)` of the steps before that one, the newest first (R10)."""
+
+    async def memory_topics(self, key: int, before_step: int) -> list[tuple[Any, ...]]:
+        """How many of them each topic has."""

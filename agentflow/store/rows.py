@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from agentflow.message import Role, WrittenAs
-from agentflow.store.kept import DecideSnapshots, InsertSnapshot, InsertSnapshotData
+from agentflow.store.kept import DecideSnapshots, InsertMemory, InsertSnapshot, InsertSnapshotData
 
 
 class InsertTurn(NamedTuple):
@@ -339,6 +339,7 @@ Row = (
     | InsertHookRun | MoveTurn | EndTurn | ResumeTurn | KeepData | PlanTurn | PlanExecution | EndStep | MoveExecution
     | EndLlmCall | MoveLlmCall | ChangeModel | CheckpointLlmCall | StartToolCall | EndToolCall | VoidToolCall
     | KeepReply | MovePause | MoveQuestion | ConfigureRun | InsertSnapshot | InsertSnapshotData | DecideSnapshots
+    | InsertMemory
 )  # fmt: skip
 
 INSERTS: dict[type[Any], str] = {
@@ -358,6 +359,7 @@ INSERTS: dict[type[Any], str] = {
     InsertBlob: "blob",
     InsertSnapshot: "snapshot",
     InsertSnapshotData: "snapshot_data",
+    InsertMemory: "agent_memory",
 }
 KEPT_WHEN_PRESENT = frozenset({InsertBlob, InsertSnapshotData})
 

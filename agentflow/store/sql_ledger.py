@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from agentflow.clock import Instant
 from agentflow.message import Usage
 from agentflow.store.counted import Counts
 from agentflow.store.jobs import delete
 from agentflow.store.kept import SnapshotRecord
-from agentflow.store.ledger import counts, feedback, names, snapshots, sweep_lease
+from agentflow.store.ledger import counts, feedback, memories, names, snapshots, sweep_lease
 from agentflow.store.rows import Row
 from agentflow.store.session.close_turn import turn_usage
 from agentflow.store.sql.reader import Reader
@@ -65,3 +66,11 @@ class SqlLedger:
 
     async def snapshot_body(self, key: int, hash_: str) -> bytes | None:
         return await self._reader.run(lambda tx: snapshots.body(tx, key, hash_))
+
+    async def memories(
+        self, key: int, before_step: int, topic: str | None, limit: int, skip: int
+    ) -> list[tuple[Any, ...]]:
+        return await self._reader.run(lambda tx: memories.notes(tx, key, before_step, topic, limit, skip))
+
+    async def memory_topics(self, key: int, before_step: int) -> list[tuple[Any, ...]]:
+        return await self._reader.run(lambda tx: memories.topics(tx, key, before_step))

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from inspect import isawaitable
 from typing import Any, NewType
 
+from agentflow.tools.flows.memory import Memory
+
 Loader = Callable[..., Any] | str
 """What loads an entity's data: a function, sync or async, or the name of a flow; it is called with the key."""
 
@@ -54,8 +56,8 @@ class FlowContext:
     views: `inputs` are the request's validated inputs, `vars` the prompt's variables, `client` what the request
     carried (`state`, `context`, `forwarded_props`). `emit(name, data)` streams an event to the client; it and
     `cancelled()` may be called from any thread. `hook` is what a hook is called about (T36), empty for a tool.
-    `execution` is the number of the sub-agent's run that asks, 0 for the agent of the session. `load` is how
-    `get_with_snap` loads.
+    `execution` is the number of the sub-agent's run that asks, 0 for the agent of the session. `memory` has
+    the session's notes, for async flows (`await ctx.memory.save(topic, content)`); `load` is how `get_with_snap` loads.
     """
 
     session_id: str = ""
@@ -70,6 +72,7 @@ class FlowContext:
     cancelled: Callable[[], bool] = _never
     hook: Mapping[str, Any] = field(default_factory=dict)
     execution: int = 0
+    memory: Memory = field(default_factory=Memory)
     load: Callable[[FlowContext, str, str | int, Loader], Any] = _load_directly
 
     def get_with_snap(self, entity: str, key: str | int, loader: Loader) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 from agentflow import clock, events
 from agentflow.tools.flows.context import FlowContext
 from agentflow.turn.calls.entity_data import EntityData
+from agentflow.turn.calls.stored_notes import memory_of
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.step import Step
 
@@ -35,4 +36,5 @@ def flow_context(step: Step, execution: Execution, call_id: str, hook: Mapping[s
         hook=hook,
         execution=0 if execution.parent is None else execution.number,
         load=EntityData(step, execution).load,
+        memory=memory_of(step, execution),
     )

@@ -13,6 +13,7 @@ from agentflow.config.agent_config import Settings
 from agentflow.live.interrupt import Interrupt
 from agentflow.store.protocol import Store
 from agentflow.store.records import Claimed
+from agentflow.tools.flows.memory import Note
 from agentflow.turn.rules.snapshots import SnapshotDecision
 
 
@@ -70,6 +71,7 @@ class Step:
     settled: asyncio.Event = field(default_factory=asyncio.Event)
     versions: Versions = field(default_factory=Versions)
     snapshots: StepSnapshots = field(default_factory=StepSnapshots)
+    notes: list[Note] = field(default_factory=list)
 
     def reads_lean(self, settings: Settings) -> bool:
         """Whether earlier turns are read without their tools; never where the path ended in an open call (X1, X2)."""

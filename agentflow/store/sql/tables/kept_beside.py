@@ -28,6 +28,7 @@ class AgentMemory(Base, table=True):
     __table_args__ = KEYED
 
     session_key: int = owner()
+    step: int = number()
     number: int = number()
     topic: str = Field(sa_type=Text)
     content: str = Field(sa_type=Text)

@@ -41,7 +41,7 @@ _COLUMNS: dict[str, tuple[sa.Column[Any], ...]] = {
 
 # table -> its primary key after session_key, its columns
 _TABLES: dict[str, tuple[str, str]] = {
-    "agent_memory": ("number", "number int, topic text, content text, at instant, turn int"),
+    "agent_memory": ("step number", "step int, number int, topic text, content text, at instant, turn int"),
     "feedback": ("step", "step int, rating text, comment text?, at instant"),
     "session_stats": (
         "turn",

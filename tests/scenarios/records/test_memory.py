@@ -1,0 +1,108 @@
+"""R10: notes that last as long as the session, on every branch, for every sub-agent, and no other session."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from agentflow import FlowContext, ModelRequest
+from agentflow.testing import Kit
+from agentflow.tools.flows.memory import MAX_CONTENT, MAX_NOTES
+from tests.scenarios.support import call, results, rows
+from workflows.memory import get_recent_memories, load_agent_memory_report, save_agent_memory
+
+FLOWS = ["SaveAgentMemory", "LoadAgentMemoryReport", "GetRecentMemories"]
+
+
+def does(request: ModelRequest) -> dict[str, Any]:
+    """Do what the user's text says: `save TOPIC CONTENT`, `recent N`, `report`."""
+    if request.messages[-1]["role"] == "tool":
+        return {"text": "done"}
+    word, *rest = request.messages[-1]["content"].split(" ", 2)
+    if word == "save":
+        return {"tool_calls": [call("SaveAgentMemory", topic=rest[0], content=rest[1])]}
+    if word == "recent":
+        return {"tool_calls": [call("GetRecentMemories", limit=int(rest[0]))]}
+    return {"tool_calls": [call("LoadAgentMemoryReport")]}
+
+
+def said(kit: Kit, text: str, session: str = "s-1") -> str:
+    kit.send(text, session)
+    return results(kit.requests[-1])[-1]
+
+
+def contents(text: str) -> list[str]:
+    return [note["content"] for note in json.loads(text)]
+
+
+def test_notes_last_across_turns_processes_and_branches_and_are_no_other_sessions(agentflow: Kit) -> None:
+    """ "They persist across the turns of that session [...]; they are not shared between sessions." """
+    agentflow.agent(tools=FLOWS, replies=does)
+    agentflow.send("save pets one cat")
+    agentflow.restart()
+    assert said(agentflow, "save pets two dogs") == "Saved under 'pets'."
+    assert contents(said(agentflow, "recent 5")) == ["two dogs", "one cat"]
+    agentflow.edit(agentflow.path()[0]["id"], "recent 1")
+    assert contents(results(agentflow.requests[-1])[-1]) == ["two dogs"]
+    assert contents(said(agentflow, "recent 5", "s-2")) == []
+
+
+def test_what_a_reply_saves_its_next_call_reads(agentflow: Kit) -> None:
+    both = [call("SaveAgentMemory", topic="a", content="b"), call("GetRecentMemories", limit=1)]
+    agentflow.agent(tools=FLOWS, settings={"max_parallel_tools": 1}, replies=[{"tool_calls": both}, {"text": "ok"}])
+    agentflow.send("hi")
+    assert contents(results(agentflow.requests[-1])[-1]) == ["b"]
+
+
+def test_sub_agents_share_them_and_they_go_with_the_session(agentflow: Kit) -> None:
+    """ "and are removed with the session" """
+    saves = {"tool_calls": [call("SaveAgentMemory", topic="a", content="below")]}
+    agentflow.agent("helper", tools=FLOWS, replies=[saves, {"text": "saved"}])
+    task, look = call("task", agent="helper", prompt="go"), call("GetRecentMemories", limit=1)
+    replies = [{"tool_calls": [task]}, {"tool_calls": [look]}, {"text": "ok"}]
+    agentflow.agent(tools=FLOWS, sub_agents=["helper"], replies=replies)
+    agentflow.send("hi")
+    assert contents(results(agentflow.requests[-1])[-1]) == ["below"]
+    assert rows(agentflow._db, "SELECT step, number, topic FROM agent_memory") == [(1, 1, "a")]
+    agentflow.run(agentflow.runtime.delete("s-1"))
+    assert rows(agentflow._db, "SELECT * FROM agent_memory") == []
+
+
+def test_notes_stay_without_observability_and_cost_no_commit(agentflow: Kit) -> None:
+    """R5, R4"""
+    agentflow.agent(tools=FLOWS, replies=does, settings={"observability": False})
+    agentflow.send("save pets one cat")
+    saving = agentflow.commits
+    assert contents(said(agentflow, "recent 1")) == ["one cat"]
+    assert agentflow.commits - saving <= saving
+
+
+@pytest.mark.parametrize("topic", ["", " ", "x" * 201])
+def test_a_note_has_a_topic_and_its_size_is_told(topic: str) -> None:
+    ctx = FlowContext()
+    with pytest.raises(ValueError, match="the topic"):
+        asyncio.run(save_agent_memory(topic, "x", ctx))
+    with pytest.raises(ValueError, match=f"has {MAX_CONTENT + 1} characters, at most {MAX_CONTENT}"):
+        asyncio.run(save_agent_memory("x", "x" * (MAX_CONTENT + 1), ctx))
+
+
+def test_a_report_has_pages_and_counts_topics_and_a_full_memory_says_so() -> None:
+    ctx = FlowContext()
+
+    async def fill() -> dict[str, Any]:
+        for number in range(MAX_NOTES):
+            await ctx.memory.save("odd" if number % 2 else "even", str(number))
+        return await load_agent_memory_report(ctx, page=2)
+
+    report = asyncio.run(fill())
+    assert (report["topics"], report["pages"]) == ({"even": 500, "odd": 500}, 100)
+    assert [note["content"] for note in report["notes"]] == [str(number) for number in range(989, 979, -1)]
+    odd = asyncio.run(load_agent_memory_report(ctx, "odd"))
+    assert (odd["topics"], odd["pages"], odd["notes"][0]["content"]) == ({"odd": 500}, 50, "999")
+    with pytest.raises(ValueError, match="the memory is full"):
+        asyncio.run(save_agent_memory("x", "x", ctx))
+    with pytest.raises(ValueError, match="from 1 to 50"):
+        asyncio.run(get_recent_memories(ctx, 51))
