@@ -125,7 +125,7 @@ class Runtime:
         await self.close()
 
     async def close(self) -> None:
-        """End what runs here, keeping what it has so far; release everything; queues stay as they are (C21)."""
+        """End what runs here, keeping what it has so far; names have 10 s yet (R7); queues stay as they are (C21)."""
         try:
             await self._turns.close()
         finally:  # who waits for a name may be interrupted

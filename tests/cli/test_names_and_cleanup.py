@@ -80,8 +80,10 @@ def test_a_person_names_a_chat_finds_it_and_takes_the_name_away(agentflow: Comma
         agentflow("run", "echo", "-s", session, "Hello")
     assert agentflow("sessions", "name", "s-1", "My  cups").out == "My  cups\n"
     assert names(agentflow, "--search", "CUPS") == {"s-1": "My  cups"}
+    agentflow("sessions", "name", "s-2", "Für ÄRZTE")
+    assert names(agentflow, "--search", "ärzte") == {"s-2": "Für ÄRZTE"}
     assert json.loads(agentflow("sessions", "name", "s-1", "--json").out) == {"session_id": "s-1", "name": None}
-    assert names(agentflow) == {"s-1": None, "s-2": None}
+    assert names(agentflow) == {"s-1": None, "s-2": "Für ÄRZTE"}
     refused = agentflow("sessions", "name", "s-1", "two\nlines")
     assert (refused.code, refused.out) == (2, "")
     assert agentflow("sessions", "name", "s-3", "x").code == 3

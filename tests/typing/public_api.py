@@ -73,6 +73,9 @@ async def lists_and_moves(runtime: Runtime) -> None:
     await runtime.checkout("s-1", "m-7")
     await runtime.stop("s-1", drain=True)
     await runtime.delete("s-1")
+    assert_type((await runtime.sessions(search="invoice")).more, int)
+    assert_type(await runtime.records.name("s-1", None), dict[str, Any])
+    assert_type(await runtime.records.sweep(older_than="30d", dry_run=True), dict[str, Any])
 
 
 async def opens_a_project() -> TurnResult:

@@ -24,7 +24,14 @@ from urllib.parse import parse_qsl, unquote
 from agentflow.errors import InvalidInput, StoreError
 from agentflow.secrets.known import learn_url
 from agentflow.secrets.redacting import redact
-from agentflow.store.sql.sqlite_file import connect_reading, is_new, make_private, refuse_foreign, state
+from agentflow.store.sql.sqlite_file import (
+    connect_reading,
+    is_new,
+    know_all_letters,
+    make_private,
+    refuse_foreign,
+    state,
+)
 
 _log = logging.getLogger("agentflow.store")
 
@@ -139,7 +146,7 @@ class SqliteDatabase(Database):
             _use_wal(connection)
             connection.execute(f"PRAGMA synchronous={self._synchronous}")
             connection.execute("PRAGMA foreign_keys=ON")
-            connection.create_function("lower", 1, _lower, deterministic=True)
+            know_all_letters(connection)
         except sqlite3.Error as error:
             if connection is not None:
                 connection.close()
@@ -197,11 +204,6 @@ class SqliteDatabase(Database):
 
 
 _OPENINGS = 5
-
-
-def _lower(text: str | None) -> str | None:
-    """In place of SQLite's own, which knows no letters but those of ASCII: as every other database does."""
-    return None if text is None else text.lower()
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:

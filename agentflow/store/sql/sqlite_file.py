@@ -66,6 +66,7 @@ def connect_reading(path: str) -> sqlite3.Connection | None:
     connection = _reading(path)
     try:
         connection.execute("PRAGMA query_only=ON")
+        know_all_letters(connection)
         if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is not None:
             return connection
     except BaseException:
@@ -73,6 +74,15 @@ def connect_reading(path: str) -> sqlite3.Connection | None:
         raise
     connection.close()
     return None
+
+
+def know_all_letters(connection: sqlite3.Connection) -> None:
+    """Let `lower` know more letters than those of ASCII, as it does in every other database."""
+    connection.create_function("lower", 1, _lower, deterministic=True)
+
+
+def _lower(text: str | None) -> str | None:
+    return None if text is None else text.lower()
 
 
 def _reading(path: str) -> sqlite3.Connection:
