@@ -12,6 +12,7 @@ AgentflowError                    code, sentence, detail
         StepNotFound              step_not_found
         CallNotFound              call_not_found
         SnapshotNotFound          snapshot_not_found      a session has no such snapshot, or a case no such data (R8)
+        RequestNotKept            request_not_kept        the exact request of a model call cannot be made again
     TurnAlreadyActive             turn_already_active     one request at a time (C18)
     NoPendingQuestion             no_pending_question
     QuestionAlreadyAnswered       question_already_answered
@@ -124,6 +125,10 @@ class CallNotFound(NotFound):
 
 class SnapshotNotFound(NotFound):
     code = "snapshot_not_found"
+
+
+class RequestNotKept(NotFound):
+    code = "request_not_kept"
 
 
 class TurnAlreadyActive(AgentflowError):

@@ -30,6 +30,7 @@ ERRORS = {
     "step_not_found": Exit.NOT_FOUND,
     "call_not_found": Exit.NOT_FOUND,
     "snapshot_not_found": Exit.NOT_FOUND,
+    "request_not_kept": Exit.NOT_FOUND,
     "turn_already_active": Exit.BUSY,
     "question_already_answered": Exit.BUSY,
     "question_expired": Exit.BUSY,

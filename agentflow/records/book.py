@@ -9,6 +9,7 @@ from agentflow.conversation import arguments
 from agentflow.errors import SnapshotNotFound, StepNotFound, no_session
 from agentflow.live.event_feed import Feeds
 from agentflow.reading.lookup import session_of
+from agentflow.reading.sent_request import sent_request
 from agentflow.records.feedback import parse_rating
 from agentflow.records.insights import BY, insights, parse_since, parse_zone
 from agentflow.records.naming import given_name
@@ -54,6 +55,20 @@ class Records:
         counted = await self._store.ledger.counts(start or 0)
         begun = None if start is None else clock.rfc3339(start)
         return {"by": kind, "since": begun, "tz": tz, **insights(counted, kind, zone)}
+
+    async def request(self, session_id: str, call: int | str, *, turn: int | str | None = None) -> dict[str, Any]:
+        """The exact request of a model call, made again from what is stored (R5).
+
+        `call` is the call's id, or its number in the turn from 1, counting those of sub-agents, planners and summaries;
+        `turn` a number or an id, the newest unless given. Returns `{session_id, call_id, purpose, model, messages,
+        tools}`. Raises `SessionNotFound`, `TurnNotFound`, `CallNotFound`, and `RequestNotKept` for what cannot be made
+        again.
+        """
+        if isinstance(call, str):
+            arguments.text(call, "call")
+        else:
+            arguments.whole_number(call, "call", least=1)
+        return await sent_request(self._store, await session_of(self._store, session_id), call, turn)
 
     async def name(self, session_id: str, name: str | None) -> dict[str, Any]:
         """Give a session the name a person chose, one line of at most 200 characters, or with null take its name away.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass
+from typing import Any
 
 from agentflow import clock
 from agentflow.agents.loaded_agent import LoadedAgent
@@ -31,6 +32,7 @@ class _Asked:
     """A title call that went out, and what came of it: a name, or why there is none."""
 
     stream: OpenStream
+    messages: list[dict[str, Any]]
     at: Instant
     name: str | None
     reply: Reply | None
@@ -88,11 +90,11 @@ class ChatNames:
         reply = None
         try:
             reply = await self._replied(agent, model, request, stream)
-            return _Asked(stream, at, name_in(reply), reply, None)
+            return _Asked(stream, messages, at, name_in(reply), reply, None)
         except AgentflowError as error:
             level = logging.DEBUG if _is_unscripted(error) else logging.WARNING
             agent.logger.log(level, "session %s has no name yet: %s", opening.session_id, error)
-            return _Asked(stream, at, None, reply, error)
+            return _Asked(stream, messages, at, None, reply, error)
 
     async def _replied(self, agent: LoadedAgent, model: Model, request: ModelRequest, stream: OpenStream) -> Reply:
         unheard = Feed(request.session_id)
@@ -118,9 +120,11 @@ def _rows(step: int, asked: _Asked) -> tuple[Row, ...]:
     """The call as rows of no turn: it counts for the session, and `step` says after which one it was made (X6)."""
     stream, reply = asked.stream, asked.reply
     usage = (stream.assembler.usage if reply is None else reply.usage) or Usage()
-    prompt = digest(PROMPT)
+    prompt, messages = digest(PROMPT), compact_json(asked.messages)
+    sent = {"messages": digest(messages)}
     return (
         rows.InsertBlob(prompt, PROMPT),
+        rows.InsertBlob(sent["messages"], messages),
         rows.InsertLlmCall(
             id=stream.call_id, turn=0, execution=0, step=step, iteration=0, purpose="title", model=stream.model,
             status="requested", requested_at=asked.at, branch=None, depth=None,
@@ -133,7 +137,8 @@ def _rows(step: int, asked: _Asked) -> tuple[Row, ...]:
             input=usage.input, output=usage.output, cache_read=usage.cache_read, cache_write=usage.cache_write,
             cost=None if usage.cost is None else str(usage.cost),
             error=None if asked.failure is None else compact_json(asked.failure.as_dict()),
-            checkpoint=None, finish_word=None if reply is None else reply.finish_word, id=stream.call_id,
+            checkpoint=None, request=compact_json(sent),
+            finish_word=None if reply is None else reply.finish_word, id=stream.call_id,
         ),
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What turns have counted, as the ledger tells it (R6)."""
+"""What turns have counted and calls have sent, as the ledger tells it (R5, R6)."""
 
 from __future__ import annotations
 
@@ -51,3 +51,17 @@ class Counts(NamedTuple):
     turns: list[TurnCount]
     naming: list[NamingCount]
     ratings: list[Rating]
+
+
+class SentCall(NamedTuple):
+    """A model call: where it was made, keys of its prompt and tools, `sent` as JSON, and the texts they are keys of."""
+
+    id: str
+    purpose: str
+    model: str
+    branch: int | None
+    depth: int | None
+    prompt: str | None
+    tools: str | None
+    sent: str | None
+    blobs: dict[str, str]

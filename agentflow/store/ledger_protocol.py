@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from agentflow.clock import Instant
 from agentflow.events import LogEntry
 from agentflow.message import Usage
-from agentflow.store.counted import Counts
+from agentflow.store.counted import Counts, SentCall
 from agentflow.store.kept import SnapshotRecord
 from agentflow.store.rows import Row
 from agentflow.store.sweeping import DeleteUnused, ListUnused, Unused
@@ -72,3 +72,6 @@ class Ledger(Protocol):
 
     async def memory_topics(self, key: int, before_step: int) -> list[tuple[Any, ...]]:
         """How many of them each topic has."""
+
+    async def sent(self, key: int, turn: int, call: int | str) -> SentCall | None:
+        """A model call by its id, or by its number in a turn, and what its request is made again from (R5)."""

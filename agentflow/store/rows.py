@@ -251,6 +251,7 @@ class EndLlmCall(NamedTuple):
     cost: str | None
     error: str | None
     checkpoint: str | None
+    request: str | None
     id: str
 
 

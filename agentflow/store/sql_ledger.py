@@ -7,10 +7,10 @@ from typing import Any
 
 from agentflow.clock import Instant
 from agentflow.message import Usage
-from agentflow.store.counted import Counts
+from agentflow.store.counted import Counts, SentCall
 from agentflow.store.jobs import delete
 from agentflow.store.kept import SnapshotRecord
-from agentflow.store.ledger import counts, feedback, memories, names, snapshots, sweep_lease
+from agentflow.store.ledger import counts, feedback, memories, names, sent, snapshots, sweep_lease
 from agentflow.store.rows import Row
 from agentflow.store.session.close_turn import turn_usage
 from agentflow.store.sql.reader import Reader
@@ -74,3 +74,6 @@ class SqlLedger:
 
     async def memory_topics(self, key: int, before_step: int) -> list[tuple[Any, ...]]:
         return await self._reader.run(lambda tx: memories.topics(tx, key, before_step))
+
+    async def sent(self, key: int, turn: int, call: int | str) -> SentCall | None:
+        return await self._reader.run(lambda tx: sent.sent(tx, key, turn, call))

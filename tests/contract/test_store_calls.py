@@ -18,7 +18,7 @@ def called(
     """A call made at a place, and its end."""
     return [
         rows.InsertLlmCall(id_, turn.number, turn.number, 1, iteration, purpose, "m", "requested", NOW, *place),
-        rows.EndLlmCall(status, 1, None, 1, 100, None, None, "stop", None, tokens, 1, *(None,) * 5, id_),
+        rows.EndLlmCall(status, 1, None, 1, 100, None, None, "stop", None, tokens, 1, *(None,) * 6, id_),
     ]
 
 

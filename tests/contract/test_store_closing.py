@@ -140,7 +140,7 @@ def test_the_end_says_when_why_and_what_it_took(book: Book) -> None:
         turn = await begun(book)
         call = rows.InsertLlmCall("r-1", 1, 1, 1, 1, "main", "m", "requested", NOW, None, None)
         cost = rows.EndLlmCall(
-            "completed", 1, 1, 1, 9, None, None, "stop", None, 5, 3, None, None, "0.25", None, None, "r-1"
+            "completed", 1, 1, 1, 9, None, None, "stop", None, 5, 3, None, None, "0.25", None, None, None, "r-1"
         )  # fmt: skip
         await book.append(turn, [call, cost])
         await closed(book, turn, failing(limit="max_iterations", first_token_ms=7))

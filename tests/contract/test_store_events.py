@@ -79,7 +79,7 @@ def a_turn_of_everything(turn: Turn) -> tuple[list[Row], list[LogEntry]]:
 
 def _ended_call(finish_reason: str | None, error: str | None, id_: str) -> rows.EndLlmCall:
     return rows.EndLlmCall(
-        "completed", 1, 1, 1, 1, None, None, finish_reason, None, 1, 2, None, None, "0.25", error, None, id_
+        "completed", 1, 1, 1, 1, None, None, finish_reason, None, 1, 2, None, None, "0.25", error, None, None, id_
     )  # fmt: skip
 
 

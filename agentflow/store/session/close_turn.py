@@ -203,7 +203,7 @@ def _close_calls(
 def _lost(stream: _Stream, how: Close) -> rows.EndLlmCall:
     """A stream nobody saw the end of: its usage is unknown, never 0 (X6)."""
     return rows.EndLlmCall(
-        "aborted", *(None,) * 13, compact_json(dict(how.lost)), None, stream.call.call_id,
+        "aborted", *(None,) * 13, compact_json(dict(how.lost)), None, None, stream.call.call_id,
     )  # fmt: skip
 
 

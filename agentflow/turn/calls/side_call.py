@@ -19,6 +19,7 @@ from agentflow.live.event_feed import Feed
 from agentflow.message import Purpose, Usage
 from agentflow.models.assembly import Reply
 from agentflow.models.protocol import Model, ModelRequest
+from agentflow.turn.calls import sent_request
 from agentflow.turn.calls.model_stream import stream_reply
 from agentflow.turn.run import model_calls
 from agentflow.turn.run.execution import Execution
@@ -53,7 +54,7 @@ async def ask_aside(step: Step, execution: Execution, call: SideCall) -> Reply:
     started = asyncio.get_running_loop().time()
     stream = OpenStream(
         call.id, call.purpose, call.model.name, call.prompt, call.request.chars, started, bool(call.tools),
-        call.streamed, {"purpose": call.purpose},
+        call.streamed, {"purpose": call.purpose}, sent_request.whole(execution, call.request.messages),
     )  # fmt: skip
     request = ModelRequest(
         call.id, call.purpose, call.request.messages, call.tools, call.request.chars, journal.session_id, journal.turn

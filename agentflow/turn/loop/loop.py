@@ -21,7 +21,7 @@ from agentflow.models.protocol import ModelRequest
 from agentflow.store import rows
 from agentflow.text import compact_json
 from agentflow.tools.results import ToolResult
-from agentflow.turn.calls import left_open
+from agentflow.turn.calls import left_open, sent_request
 from agentflow.turn.calls.hooks import Hooks
 from agentflow.turn.calls.model_stream import stream_reply
 from agentflow.turn.decide.actions import AskUser, Call, CallModel, CallTool, Done, Fail, Following
@@ -219,6 +219,8 @@ class Loop:
         if self._hooks.has("pre_model"):
             said = await self._hooks.call("pre_model", {"messages": messages})
             messages = said.get("messages", messages)
+        is_lean = self._step.reads_lean(settings)
+        stream.sent = sent_request.of_loop(execution, use.verbatim, built.messages, messages, is_lean=is_lean)
         request = ModelRequest(
             call_id, "main", messages, use.tools, built.chars, self._journal.session_id, self._step.claimed.turn
         )

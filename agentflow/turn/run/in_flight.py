@@ -17,7 +17,7 @@ class OpenStream:
     """A model call in flight. What it has said so far is `assembler.text`; its deltas say `told` too.
 
     `model` is the name of whom is asked, `prompt` the system prompt of the request. What is not `streamed` is shown
-    to nobody until the reply is there.
+    to nobody until the reply is there. `sent` is what the exact request is made again from, once it is known.
     """
 
     call_id: str
@@ -29,6 +29,7 @@ class OpenStream:
     with_tools: bool
     streamed: bool = True
     told: Mapping[str, Any] = field(default_factory=dict)
+    sent: Mapping[str, Any] | None = None
     attempts: int = 0
     first_token_ms: int | None = None
     assembler: Assembler = field(default_factory=Assembler)

@@ -67,7 +67,7 @@ def give_up(execution: Execution, call_id: str, error: AgentflowError) -> None:
     model = execution.in_flight.waiting_model or execution.agent.model.name
     execution.in_flight.wait(None)
     lost = (None,) * 13
-    execution.staging.add(rows.EndLlmCall("aborted", *lost, compact_json(error.as_dict()), None, call_id))
+    execution.staging.add(rows.EndLlmCall("aborted", *lost, compact_json(error.as_dict()), None, None, call_id))
     told = ModelCall(call_id, execution.spent.iterations + 1, "main", model)
     execution.staging.tell(events.llm_call_errored(told, error.as_dict(), Usage()))
 
@@ -98,7 +98,8 @@ def stage_end(
             blob(read.prompt), None if read.tools is None else blob(read.tools, read.tools_key), reason, word,
             usage.input, usage.output, usage.cache_read, usage.cache_write,
             None if usage.cost is None else str(usage.cost),
-            None if failure is None else compact_json(failure), None, stream.call_id,
+            None if failure is None else compact_json(failure), None,
+            None if stream.sent is None else compact_json(stream.sent), stream.call_id,
         )
     )  # fmt: skip
     execution.staging.tell(

@@ -28,6 +28,7 @@ class Transcript:
         self.step_texts: list[str] = []
         self.held: Exchange | None = None
         self.report = report
+        self.is_mixed = False
         self._model = model
         self._reserved: set[str] = set()
         self._restated = ""
@@ -83,6 +84,7 @@ class Transcript:
 
     def read_for(self, model: str) -> None:
         """Write out what is remembered from now on for another model (T15)."""
+        self.is_mixed |= bool(self.messages) and model != self._model
         self._model = model
 
     def reported(self, report: Report | None) -> None:

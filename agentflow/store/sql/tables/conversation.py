@@ -207,6 +207,7 @@ class LlmCall(Base, table=True):
     checkpoint: str | None = text()
     raw_reply: str | None = text()
     finish_word: str | None = text()
+    request: str | None = text()
 
 
 class ToolCall(Base, table=True):

@@ -26,7 +26,7 @@ _TYPES: dict[str, Any] = {
 }  # fmt: skip
 
 _COLUMNS: dict[str, tuple[sa.Column[Any], ...]] = {
-    "llm_call": (sa.Column("finish_word", sa.Text()),),
+    "llm_call": (sa.Column("finish_word", sa.Text()), sa.Column("request", sa.Text())),
     "execution": (sa.Column("plan", sa.Text()),),
     "turn": (
         sa.Column("first_step", sa.Integer(), nullable=False, server_default="0"),
