@@ -132,7 +132,7 @@ def fill(tx: Tx, turn: Turn) -> None:
             known.get(column.name, {int: 99, str: "x", bytes: b"x"}[column.type.python_type]) for column in columns
         ]
         names, marks = ", ".join(columns.keys()), ", ".join("?" * len(values))
-        tx.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", *values)
+        tx.execute(f"INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT DO NOTHING", *values)
     said = (
         "UPDATE turn SET request = '{}', tools_hash = 'x', plan = 'x', cache_read = 1, cache_write = 1 WHERE number = ?"
     )
