@@ -46,7 +46,7 @@ def agent() -> str:
 
 def test_a_deleted_session_leaves_zero_rows_in_every_table_and_the_others_all_of_theirs(book: Book, agent: str) -> None:
     async def test() -> None:
-        old, other = await a_session(book, agent), await a_session(book, agent)
+        old, other = [await book.begin(uuid7(), agent=agent) for _ in range(2)]  # whose process is gone
         for turn in (old, other):
             await book.writer.run(lambda tx, turn=turn: fill(tx, turn))
             assert set(await book.rows_of(turn.key)) == set(TABLES)
