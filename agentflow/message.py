@@ -143,6 +143,16 @@ class ExecutionStatus(StrEnum):
     ABORTED = "ABORTED"
 
 
+EXECUTION_OF: dict[TurnState, ExecutionStatus] = {
+    TurnState.RUNNING: ExecutionStatus.RUNNING,
+    TurnState.PAUSED_ASK_USER: ExecutionStatus.PENDING_USER_INPUT,
+    TurnState.DONE: ExecutionStatus.DONE,
+    TurnState.FAILED: ExecutionStatus.ERROR,
+    TurnState.ABORTED: ExecutionStatus.ABORTED,
+}
+"""The word for a turn's main execution, where the turn stands like this."""
+
+
 class ToolCallStatus(StrEnum):
     """How far a tool call got; nothing is ever executed again because of it (T30)."""
 

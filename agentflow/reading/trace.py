@@ -13,7 +13,7 @@ from agentflow.clock import MILLISECOND, Instant, rfc3339
 from agentflow.context.summary import summary_of
 from agentflow.conversation.pauses.awaited import Awaited
 from agentflow.conversation.repair import ABORTED_BY_USER
-from agentflow.message import ToolCallStatus, TurnState, text_of
+from agentflow.message import ENDED, EXECUTION_OF, ExecutionStatus, ToolCallStatus, TurnState, text_of
 from agentflow.store.records import Record, TurnRows
 from agentflow.text import stored_json
 
@@ -34,17 +34,22 @@ def turn_trace(rows: TurnRows, at: Instant, *, alive: bool) -> dict[str, Any]:
 
     Each node of a step has its `kind`: `model_call` with its `tools`, `tool_call` with its `hooks`, `question`,
     `client_tools`, `todos`, `hook`, or `event`. The run of a sub-agent stands as `execution` in the tool call that
-    started it. `alive` is false for a turn whose process is gone; one whose question nobody answered in time is aborted
-    from that moment on (T21). `naming` are the calls for the session's name that followed the turn (R7).
+    started it; `executions` lists the runs of the turn, each with its status. `alive` is false for a turn whose process
+    is gone; one whose question nobody answered in time is aborted from that moment on (T21). `naming`
+    are the calls for the session's name that followed the turn (R7).
     """
     turn, error = rows.turn, _loaded(rows.turn["error"])
     state = turn["state"] if alive or turn["state"] != TurnState.RUNNING else TurnState.ABORTED
-    steps = _Waterfall(rows, at).steps()
+    waterfall = _Waterfall(rows, at)
+    steps = waterfall.steps()
     over = next((each for each in rows.questions if _state_of(each, at) != each["state"]), None)
     if over is not None:
         state, error = TurnState.ABORTED, Awaited(over["kind"], over["call_id"]).expired().as_dict()
         steps[-1]["state"] = str(state)
     main = min((execution["number"] for execution in rows.executions), default=None)
+    runs = [_run(each, TurnState(state), is_main=each["number"] == main) for each in rows.executions]
+    for run in runs:
+        waterfall.say_status(run["execution"], run["status"])
     lists = [each for each in rows.todo_lists if each["execution"] == main]
     newest = max(lists, key=lambda each: each["number"], default=None)
     return {
@@ -64,6 +69,7 @@ def turn_trace(rows: TurnRows, at: Instant, *, alive: bool) -> dict[str, Any]:
         "error": error,
         "plan": turn["plan"],
         "todos": [] if newest is None else stored_json(newest["items"]),
+        "executions": runs,
         "steps": steps,
         "naming": [_model_call(row) for row in rows.naming],
     }
@@ -115,6 +121,11 @@ class _Waterfall:
                 )
         return self._steps
 
+    def say_status(self, execution: int, status: str) -> None:
+        """The status of a sub-agent's run, where it is shown."""
+        if execution in self._children:
+            self._children[execution]["status"] = status
+
     def _told(self, entry: Record) -> tuple[int | None, Any]:
         """The sub-agent's run an entry tells of, null for the main agent, and what it says.
 
@@ -152,6 +163,7 @@ class _Waterfall:
                 "opened_at": rfc3339(row["opened_at"]),
                 "completed_at": _time(row["completed_at"]),
                 "first_token_ms": row["first_token_ms"],
+                "feedback": _feedback(row["feedback"]),
                 "config_hash": self._config,
                 "config_changed": self._changed,
                 "nodes": [],
@@ -269,9 +281,33 @@ _HANDLERS = {
 }
 
 
+_UNENDED = (ExecutionStatus.RUNNING, ExecutionStatus.PENDING_USER_INPUT)
+
+
+def _run(row: Record, state: TurnState, *, is_main: bool) -> dict[str, Any]:
+    """A run as the turn stands now: one that nobody has ended yet has ended with a turn that is over (R6)."""
+    over = state in ENDED and row["status"] in _UNENDED
+    ended_as = EXECUTION_OF[state] if is_main else ExecutionStatus.ABORTED
+    return {
+        "execution": row["number"],
+        "agent": row["agent"],
+        "status": str(ended_as) if over else row["status"],
+        "started_at": rfc3339(row["started_at"]),
+        "duration_ms": row["duration_ms"],
+        "parent": row["parent"],
+        "parent_tool_call_id": row["parent_call_id"],
+    }
+
+
+def _feedback(row: Record | None) -> Node | None:
+    """What a person thought of a step (R11)."""
+    return None if row is None else {"rating": row["rating"], "comment": row["comment"]}
+
+
 def _execution(row: Record) -> Node:
     return {
         "kind": "execution",
+        "execution": row["number"],
         "agent": row["agent"],
         "status": row["status"],
         "started_at": rfc3339(row["started_at"]),

@@ -18,20 +18,29 @@ def waterfall(trace: dict[str, Any]) -> Iterator[str]:
     """The lines of a trace as `Runtime.trace` gives it."""
     began = datetime.fromisoformat(trace["started_at"])
     yield " · ".join(_said(f"turn {trace['turn']}", trace["turn_id"], _state(trace), _spent(trace)))
-    yield f"began {trace['started_at']}, configuration {trace['config_hash'][:12]}"
+    main = ", ".join(_said(*_run(trace["executions"][0]))) if trace["executions"] else "nothing is left of its run"
+    yield f"began {trace['started_at']}, configuration {trace['config_hash'][:12]}, {main}"
     if trace["error"]:
         yield f"error ({trace['error']['code']}): {_short(trace['error']['message'])}"
     if trace["plan"]:
         yield from ("plan", *(f"  {line}" for line in trace["plan"].splitlines()))
     for step in trace["steps"]:
         changed = "the configuration has changed" if step["config_changed"] else None
-        yield " · ".join(_said(f"step {step['order']}", step["state"], changed))
+        yield " · ".join(_said(f"step {step['order']}", step["state"], changed, _rated(step["feedback"])))
         yield from _lines(step["nodes"], began, 1)
     if trace["naming"]:
         yield "after the turn"
         yield from _lines(trace["naming"], began, 1)
     if trace["todos"]:
         yield from ("todos", *(f"  [{todo['status']}] {todo['content']}" for todo in trace["todos"]))
+
+
+def _run(run: Node) -> list[str | None]:
+    return [f"{run['agent']} {run['status']}", _milliseconds(run["duration_ms"])]
+
+
+def _rated(feedback: Node | None) -> str | None:
+    return None if feedback is None else ": ".join(_said(f"rated {feedback['rating']}", feedback["comment"]))
 
 
 def _state(trace: Node) -> str:

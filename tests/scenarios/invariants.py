@@ -8,6 +8,7 @@ from typing import Any
 
 from agentflow import Event, Runtime
 from agentflow.store.sql.tables import Base
+from tests.scenarios.statistics import differences
 from tests.scenarios.support import reading
 
 TABLES = sorted({"session", *(table.name for table in Base.metadata.sorted_tables if "session_key" in table.columns)})
@@ -152,4 +153,7 @@ async def check_session(runtime: Runtime, db: str, session_id: str) -> None:
     check_tree(db, session_id)
     if not is_running and not is_dead:
         path = (await runtime.session(session_id))["messages"]
+        with reading(db) as select:
+            ((key,),) = select(f"SELECT key FROM session WHERE id = '{session_id}'")
+            assert differences(select, key) == []
         check_path(path, status["tool_call_id"], ends_inside=log[-1].type == "head.moved")

@@ -22,6 +22,7 @@ _COLUMNS = {
     "question": "execution, call_id, kind, state, questions, asked_at, expires_at",
     "todo_list": "execution, number, items",
     "hook_run": "step, number, at, duration_ms",
+    "feedback": "step, rating, comment",
 }
 _OF_TURN = ("step", "execution", "llm_call", "tool_call", "question", "todo_list", "hook_run")
 _LOG = "SELECT seq, at, type, ref, data FROM event WHERE session_key = ? AND seq > ? AND turn = ? ORDER BY seq"
@@ -44,6 +45,10 @@ def turn_rows(tx: Tx, key: int, number: int | None) -> TurnRows | None:
     steps, executions, llm_calls, tool_calls, questions, todo_lists, hook_runs = (
         _rows(tx, table, "turn = ?", key, turn["number"]) for table in _OF_TURN
     )
+    rated = "step IN (SELECT number FROM step WHERE session_key = feedback.session_key AND turn = ?)"
+    ratings = {row["step"]: row for row in _rows(tx, "feedback", rated, key, turn["number"])}
+    for step in steps:
+        step["feedback"] = ratings.get(step["number"])
     after = "turn = 0 AND step IN (SELECT number FROM step WHERE session_key = llm_call.session_key AND turn = ?)"
     naming = _rows(tx, "llm_call", f"{after} ORDER BY requested_at, id", key, turn["number"])
     return TurnRows(

@@ -16,7 +16,7 @@ from agentflow.clock import Instant, NewId
 from agentflow.conversation.repair import INTERRUPTED, ClosedCall, Given, OpenCall, close
 from agentflow.errors import AgentflowError
 from agentflow.events import ModelCall
-from agentflow.message import ExecutionStatus, Message, ToolCallStatus, TurnState, Usage
+from agentflow.message import EXECUTION_OF, ExecutionStatus, Message, ToolCallStatus, TurnState, Usage
 from agentflow.store import rows
 from agentflow.store.ended.turn_ended import turn_ended
 from agentflow.store.records import Closed
@@ -29,7 +29,6 @@ from agentflow.turn_table import Trigger, move
 _REPAIR = Close(
     Trigger.REPAIR, "the process running this turn ended unexpectedly.", {"code": "interrupted"}, INTERRUPTED
 )
-_ENDED_AS = {TurnState.FAILED: ExecutionStatus.ERROR, TurnState.ABORTED: ExecutionStatus.ABORTED}
 _OF_TURN = "WHERE session_key = ? AND turn = ?"
 
 
@@ -224,7 +223,7 @@ def _end(
         rows.EndStep(to_state, at, how.first_token_ms, answer_id, len(answer or ""), left.step),
     )  # fmt: skip
     for execution in left.running:
-        status = _ENDED_AS[to_state] if execution == left.main else ExecutionStatus.ABORTED
+        status = EXECUTION_OF[to_state] if execution == left.main else ExecutionStatus.ABORTED
         session.rows.append(rows.MoveExecution(status, None, execution))
     if failure is not None and to_state == TurnState.FAILED:
         session.tell(events.error(failure))

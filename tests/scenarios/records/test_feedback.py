@@ -61,3 +61,12 @@ def test_a_rating_is_a_use_of_the_session(rated: Kit) -> None:
     rated.advance(60)
     rate(rated, 1, "up")
     assert rated.run(rated.runtime.session("s-1"))["updated_at"] > before
+
+
+def test_a_rating_is_shown_in_the_trace_of_its_step(rated: Kit) -> None:
+    """R11: shown in trace and insights."""
+    rate(rated, 2, "down", "too short")
+    (step,) = rated.run(rated.runtime.trace("s-1"))["steps"]
+    assert step["feedback"] == {"rating": "down", "comment": "too short"}
+    (first,) = rated.run(rated.runtime.trace("s-1", 1))["steps"]
+    assert first["feedback"] is None
