@@ -379,3 +379,16 @@ def test_another_model_never_sees_the_thinking_of_the_first(desk: Desk, wire: st
     assert called(desk.sent) == answered(desk.sent) == ["call_A", asked.result["question"]["tool_call_id"]]
     assert thinking(desk.sent) == []
     assert "Which  place?" not in json.dumps(desk.stub.requests[-1].body)
+
+
+@both
+def test_a_title_call_offers_no_tools_and_counts_apart_from_the_turn(desk: Desk) -> None:
+    """R7, B71"""
+    desk.project.write(desk.wire, settings={"name_chats": True})
+    title = Answer(text='"Greeting"', usage={"input": 40, "output": 3})
+    done = desk.say("Hi.", Answer(text="Hello.", usage={"input": 100, "output": 10}), title)
+    assert (done.result["answer"], done.result["usage"]["input"]) == ("Hello.", 100)
+    first, named = desk.stub.requests
+    assert (bool(first.body.get("tools")), bool(named.body.get("tools"))) == (True, False)
+    shown = json.loads(desk.command("sessions", "show", "s-1", "--json").out)
+    assert (shown["name"], shown["totals"]["input"]) == ("Greeting", 140)
