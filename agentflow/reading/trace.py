@@ -307,7 +307,7 @@ def _feedback(row: Record | None) -> Node | None:
 def _execution(row: Record) -> Node:
     return {
         "kind": "execution",
-        "execution": row["number"],
+        "number": row["number"],
         "agent": row["agent"],
         "status": row["status"],
         "started_at": rfc3339(row["started_at"]),

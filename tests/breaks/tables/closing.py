@@ -6,9 +6,9 @@ from tests.breaks.entry import Break
 
 BREAKS = (
     Break(
-        "close-failed-execution", "store/session/close_turn.py",
-        "TurnState.FAILED: ExecutionStatus.ERROR",
-        "TurnState.FAILED: ExecutionStatus.ABORTED",
+        "close-failed-execution", "message.py",
+        "    TurnState.FAILED: ExecutionStatus.ERROR",
+        "    TurnState.FAILED: ExecutionStatus.ABORTED",
         ("contract/test_store_closing.py",),
         "The run of a failed turn is recorded as stopped.",
     ),
@@ -155,8 +155,8 @@ BREAKS = (
     ),
     Break(
         "close-children-status", "store/session/close_turn.py",
-        "_ENDED_AS[to_state] if execution == left.main else ExecutionStatus.ABORTED",
-        "_ENDED_AS[to_state]",
+        "EXECUTION_OF[to_state] if execution == left.main else ExecutionStatus.ABORTED",
+        "EXECUTION_OF[to_state]",
         ("contract/test_store_closing.py",),
         "A sub-agent that was cut short is recorded as failed.",
     ),

@@ -8,6 +8,7 @@ import pytest
 
 from agentflow.message import EXECUTION_OF, TurnState
 from agentflow.testing import Kit, ProcessKilled
+from cli.reading.waterfall import waterfall
 from tests.scenarios.support import call
 
 ASK = call("ask_user", questions=[{"header": "Which", "question": "Which one?"}])
@@ -29,6 +30,9 @@ def test_main_and_child_runs_are_done_with_their_time_and_call(agentflow: Kit) -
     )  # fmt: skip
     agentflow.send("go")
     assert runs(agentflow) == [("main", "DONE", True, False), ("helper", "DONE", True, True)]
+    lines = list(waterfall(agentflow.run(agentflow.runtime.trace("s-1"))))
+    assert "main DONE" in lines[1]
+    assert [line for line in lines if "agent helper · DONE" in line]
 
 
 def test_a_failed_a_waiting_and_a_stopped_run_say_so(agentflow: Kit) -> None:
