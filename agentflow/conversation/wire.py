@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NoReturn, get_args
 
 from agentflow.errors import InvalidInput
+from agentflow.media import addresses
 from agentflow.message import Content, Message, Role, ToolCall
 from agentflow.text import preview, sanitise
 
@@ -223,6 +224,12 @@ def _part(value: Any, field: str, level: int) -> dict[str, Any]:
         refuse(f"{field}.type", "a content part needs a type, such as 'text'.")
     if kind == "text" and not isinstance(part.get("text"), str):
         refuse(f"{field}.text", f"must be a string, not {kind_of(part.get('text'))}.")
+    for path, address, is_fit in addresses(part):
+        if not is_fit:
+            refuse(
+                f"{field}.{path}",
+                f"must be data: or, in the place of an address, https:, not {shown(address)}; nothing is fetched here.",
+            )
     return part
 
 

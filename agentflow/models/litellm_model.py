@@ -17,6 +17,7 @@ from agentflow.models.wire import litellm_loading
 from agentflow.models.wire.answer_body import ANSWER, AnswerBody
 from agentflow.models.wire.call_ids import accepted_ids, ids_of, rewrite_ids
 from agentflow.models.wire.ending import Heard, finish_of, refused_by
+from agentflow.models.wire.links import leave_out_links
 from agentflow.models.wire.litellm_wire import ChunkReader, system_apart, usage_of, wire_messages
 from agentflow.secrets.known import learn, learn_environment
 
@@ -136,6 +137,7 @@ class LitellmModel:
     def _conversation(self, litellm: Any, request: ModelRequest) -> dict[str, Any]:
         provider = litellm.get_llm_provider(self.name, api_base=self._arguments.get("api_base"))[1]
         messages = wire_messages(request.messages, apart=system_apart(self.name, provider))
+        leave_out_links(messages, provider)
         rewrite_ids(messages, accepted_ids(ids_of(messages), self.name, provider))
         return {"messages": messages, **({"tools": copy.deepcopy(list(request.tools))} if request.tools else {})}
 

@@ -59,7 +59,7 @@ FULL = [
             {
                 "id": "u1",
                 "role": "user",
-                "content": [{"type": "text", "text": "see"}, {"type": "image_url", "url": "x"}],
+                "content": [{"type": "text", "text": "see"}, {"type": "image_url", "url": "https://example.com/x"}],
             },
             {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "name": "look", "arguments": "{}"}]},
             {"role": "tool", "content": "found", "tool_call_id": "c1", "name": "look"},
