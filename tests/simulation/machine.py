@@ -18,6 +18,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from agentflow import Runtime, clock
+from agentflow.agents.data_source import DataSource
 from agentflow.agents.loading import Agents
 from agentflow.live import event_feed, owner
 from agentflow.store.sql.job_thread import Finish, Job, Work, answer, closed
@@ -93,7 +94,8 @@ class Process:
 
     def _open(self, agents: Agents, new_id: Callable[[], str], drain: bool, serve_queues: bool) -> Runtime:
         store = SqlStore(self.database, self._committed, self._open_jobs)
-        return Runtime(store, agents, new_id, "production", drain, serve_queues)
+        source = DataSource.of("production", agents.flow, None)
+        return Runtime(store, agents, new_id, source, drain, serve_queues)
 
     def _open_jobs(self, name: str, work: Work, finish: Finish, limit: int) -> Jobs:
         self.jobs.append(Jobs(self, name.removeprefix("agentflow-"), work, finish, limit))
