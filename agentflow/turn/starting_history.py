@@ -84,7 +84,10 @@ class StartingHistory:
             path = await self._step.store.path(claimed.key, claimed.head, lean_before=claimed.turn)
             if path and path[-1].place == claimed.head:  # else it ends in results, which a lean reading leaves out
                 execution = self.execution_of(started, self._nothing(), await self._report(claimed.head))
-                return self._split(execution, path, _asked_from(path))
+                first = _asked_from(path)
+                is_whole = path[-1].place.depth - path[first].place.depth == len(path) - 1 - first
+                execution.transcript.is_as_recorded = is_whole
+                return self._split(execution, path, first)
         execution, path = await self._read(started, claimed.head)
         return self._split(execution, path, _asked_from(path))
 

@@ -31,7 +31,7 @@ def answered(prefix: str, body: bytes, **answer: object) -> tuple[Reply, ModelEr
     async def run() -> tuple[Reply, ModelError | None]:
         async with StubServer([Answer(raw=body, **answer)], strict=False) as stub:  # type: ignore[arg-type]
             base = stub.openai_base if prefix in CHAT else stub.anthropic_base
-            model = LitellmModel(f"{prefix}/any", api_base=base, api_key="horse-battery", timeout_secs=10)
+            model = LitellmModel(f"{prefix}/any", api_base=base, api_key="horse-battery")
             return await outcome(model, request())
 
     return asyncio.run(run())

@@ -1,4 +1,7 @@
-"""The end of a turn's step, whoever ends it: it is counted, and what may not stay is erased (R5, R6)."""
+"""The end of a turn's step, whoever ends it: it is counted, and what may not stay is erased (R5, R6).
+
+A turn that waits on for its client is counted with each result it gets.
+"""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from agentflow.conversation.pauses.awaited import QUESTIONS
 from agentflow.conversation.questions import read_questions
 from agentflow.message import ExecutionStatus, Message, ToolCallStatus, TurnState
 from agentflow.store import rows
+from agentflow.store.ended.turn_ended import turn_ended
 from agentflow.store.reads.plans import newest, shown
 from agentflow.store.reads.questions import Pending
 from agentflow.store.records import Claimed
@@ -99,6 +100,8 @@ class Resume:
             session.rows.append(rows.InsertAlias("turn", turn_id, paused.turn_id, None, self._after_seq))
         session.flush(self._tx, paused.turn if self.recorded else None, owning.at)
         session.save(self._tx, owning.at)
+        if self.recorded:
+            turn_ended(self._tx, session.key, paused.turn)
 
     def go_on(self, turn_id: str) -> Claimed:
         """The same turn goes on in a new step, with the configuration of this moment (T20, A7)."""

@@ -26,7 +26,7 @@ def of_loop(
 ) -> dict[str, Any]:
     """A call of the loop, whose messages were `built` and then perhaps changed into those that are `sent`."""
     transcript, blob = execution.transcript, execution.staging.blob
-    if verbatim is not None or transcript.is_mixed:
+    if verbatim is not None or not transcript.is_as_recorded:
         return whole(execution, sent)
     made: dict[str, Any] = {
         "lean": is_lean,

@@ -18,7 +18,8 @@ class Transcript:
 
     `messages` are this turn's, `earlier` and `current` the histories before it and of it as they are written out for
     `model`. `held` is the exchange of `messages` still to come that waits for a result. `step_texts` stand before the
-    step's own messages in each request. `report` is that of the last main call on this path (X5).
+    step's own messages in each request. `report` is that of the last main call on this path (X5). `is_as_recorded`:
+    `messages` are the end of the path as its rows have it, written out for one model (R5).
     """
 
     def __init__(self, model: str, earlier: History, report: Report | None = None) -> None:
@@ -28,7 +29,7 @@ class Transcript:
         self.step_texts: list[str] = []
         self.held: Exchange | None = None
         self.report = report
-        self.is_mixed = False
+        self.is_as_recorded = True
         self._model = model
         self._reserved: set[str] = set()
         self._restated = ""
@@ -84,7 +85,7 @@ class Transcript:
 
     def read_for(self, model: str) -> None:
         """Write out what is remembered from now on for another model (T15)."""
-        self.is_mixed |= bool(self.messages) and model != self._model
+        self.is_as_recorded &= not self.messages or model == self._model
         self._model = model
 
     def reported(self, report: Report | None) -> None:
