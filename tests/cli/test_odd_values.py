@@ -70,6 +70,15 @@ def test_an_odd_database_is_an_error_that_says_why(agentflow: Command, project: 
     assert list(project.glob("**/*.db")) == []
 
 
+def test_a_place_that_cannot_be_written_is_an_error_for_a_turn_and_none_for_a_look(agentflow: Command) -> None:
+    """D73"""
+    done = agentflow("run", "echo", "Hello", "--db", "/proc/x.db")  # where not even root can make a file
+    assert (done.code, done.out) == (2, "")
+    assert "cannot be made or written" in done.err
+    assert "Traceback" not in done.err
+    assert agentflow("sessions", "ls", "--db", "/proc/x.db").code == 0
+
+
 def test_an_odd_database_of_the_environment_is_told_without_an_option(
     agentflow: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:

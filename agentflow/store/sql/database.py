@@ -31,6 +31,7 @@ from agentflow.store.sql.sqlite_file import (
     make_private,
     refuse_foreign,
     state,
+    unwritable,
 )
 
 _log = logging.getLogger("agentflow.store")
@@ -150,6 +151,8 @@ class SqliteDatabase(Database):
         except sqlite3.Error as error:
             if connection is not None:
                 connection.close()
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in _MAY_NOT_BE_WRITTEN:
+                raise unwritable(path, str(error)) from error
             raise StoreError(
                 f"The SQLite database {path!r} cannot be opened: {error}. Check that its folder exists, that it may be "
                 "written, and that the file is a database."
@@ -204,6 +207,7 @@ class SqliteDatabase(Database):
 
 
 _OPENINGS = 5
+_MAY_NOT_BE_WRITTEN = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:

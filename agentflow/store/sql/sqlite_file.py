@@ -11,7 +11,7 @@ import sqlite3
 from contextlib import closing
 from urllib.parse import quote
 
-from agentflow.errors import StoreError
+from agentflow.errors import InvalidInput, StoreError
 
 APPLICATION_ID = 0x61676674  # "agft", in the header of each file we make
 MARK = f"PRAGMA application_id = {APPLICATION_ID}"
@@ -37,7 +37,7 @@ def make_private(path: str) -> None:
     except FileExistsError:
         return  # made by another connection meanwhile
     except OSError as error:
-        raise _unusable(path, str(error.strerror)) from error
+        raise unwritable(path, str(error.strerror)) from error
 
 
 def refuse_foreign(path: str) -> None:
@@ -100,6 +100,14 @@ def state(path: str) -> object:
     except OSError:
         return None
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, is_new(f"{path}-wal")
+
+
+def unwritable(path: str, why: str) -> InvalidInput:
+    return InvalidInput(
+        f"db: the SQLite database {path!r} cannot be made or written: {why}. Name a place that may be written, "
+        "with --db or $AGENTFLOW_DB.",
+        detail={"field": "db"},
+    )
 
 
 def _unusable(path: str, why: str) -> StoreError:

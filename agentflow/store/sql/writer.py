@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from agentflow.errors import StoreError
+from agentflow.errors import InvalidInput, StoreError
 from agentflow.store.sql.connection import Connection
 from agentflow.store.sql.database import Database
 from agentflow.store.sql.job_thread import Job, JobThread, OpenJobs
@@ -121,9 +121,11 @@ class Writer:
     def _fail(self, group: list[Job], error: Exception) -> None:
         """Each job gets an error of its own; a job that had failed by itself keeps what it failed with."""
         cause = error.__cause__ if isinstance(error, _Lost) and isinstance(error.__cause__, Exception) else error
+        wrapped = self._database.wrap(cause)
+        kind = InvalidInput if isinstance(wrapped, InvalidInput) else StoreError
         for job in group:
             if job.error is None:
-                job.value, job.error = None, StoreError(str(self._database.wrap(cause)))
+                job.value, job.error = None, kind(str(wrapped), detail=getattr(wrapped, "detail", None))
                 job.error.__cause__ = cause
 
 
