@@ -38,15 +38,15 @@ def _settings(config: AgentConfig) -> Iterator[Problem]:
     mode = settings.snap_session_mode
     if mode != "none" and not settings.observability:
         yield config.problem(("settings", "snap_session_mode"), "has no effect: observability is off")
-    if mode != "sample" and "snap_session_rate" in settings.model_fields_set:
+    if mode != "sample" and config.names(("settings", "snap_session_rate")):
         yield config.problem(("settings", "snap_session_rate"), "has no effect without snap_session_mode: sample")
     calls, per_reply = settings.max_tool_calls, settings.max_tool_calls_per_reply
-    if calls and per_reply > calls and "max_tool_calls_per_reply" in settings.model_fields_set:
+    if calls and per_reply > calls and config.names(("settings", "max_tool_calls_per_reply")):
         yield config.problem(
             ("settings", "max_tool_calls_per_reply"), f"never binds: max_tool_calls ({calls}) is reached before it"
         )
     turn, call = settings.turn_timeout_secs, settings.llm_timeout_secs
-    if turn and call > turn and "llm_timeout_secs" in settings.model_fields_set:
+    if turn and call > turn and config.names(("settings", "llm_timeout_secs")):
         yield config.problem(
             ("settings", "llm_timeout_secs"), f"never binds: turn_timeout_secs ({turn:g}) is over before it"
         )

@@ -32,7 +32,8 @@ def test_every_error_has_a_code_of_its_own() -> None:
 
 def test_what_is_gone_is_another_class_than_what_is_malformed() -> None:
     names = {each.__name__ for each in NotFound.__subclasses__()}
-    assert names == {f"{thing}NotFound" for thing in ("Agent", "Session", "Message", "Turn", "Step", "Call")}
+    gone = {f"{thing}NotFound" for thing in ("Agent", "Session", "Message", "Turn", "Step", "Call", "Snapshot")}
+    assert names == gone | {"RequestNotKept"}
 
 
 @pytest.mark.parametrize(("kind", "code"), [("auth", "model_error.auth"), ("context_overflow", "context_overflow")])
