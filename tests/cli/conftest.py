@@ -17,6 +17,7 @@ from tests.guards.source import ROOT
 AGENTS = {
     "echo": ("", "replies: []\nat_end: echo\n"),
     "slow": ("", 'replies: [{text: "one two three four", chunk_size: 4, delay_secs: 0.05, repeat: true}]\n'),
+    "cut": ("", "replies: [{text: This far and, finish_reason: length, repeat: true}]\n"),
     "broken": ("", "replies: [{error: {kind: auth}, repeat: true}]\n"),
     "restless": (
         "tools: [calculate]\nsettings: {on_limit: stop}\n",

@@ -98,6 +98,13 @@ def test_a_failed_turn_gives_1_and_one_line_that_says_why(agentflow: Command) ->
     assert "Traceback" not in done.err
 
 
+def test_an_answer_that_was_cut_is_printed_and_told_to_be_cut(agentflow: Command) -> None:
+    done = agentflow("run", "cut", "Hello")
+    assert (done.code, done.out) == (0, "This far and\n")
+    assert "the answer was cut at the model's output limit" in done.err
+    assert json.loads(agentflow("run", "cut", "Hello", "--json").out)["truncated"] is True
+
+
 def test_a_turn_that_failed_at_a_limit_gives_6(agentflow: Command) -> None:
     done = agentflow("run", "restless", "--max-iterations", "2", "Hello")
     assert done.code == 6

@@ -10,7 +10,7 @@ import pytest
 
 from agentflow import FlowContext, InvalidConfig, ModelRequest
 from agentflow.testing import Kit, ProcessKilled
-from tests.scenarios.support import call, results, rows, said
+from tests.scenarios.support import Gate, call, results, rows, said, watched
 
 Reply = dict[str, Any]
 
@@ -765,3 +765,17 @@ def test_the_model_sees_a_request_for_each_call(agentflow: Kit) -> None:
     agentflow.agent(hooks={"pre_model": [count]}, tools=[look], replies=reply)
     agentflow.send("go")
     assert numbers == [2, 4]
+
+
+# -- told live ---------------------------------------------------------------------------------------------------------
+
+
+def test_whoever_watches_sees_a_hook_begin_and_the_log_has_its_end_alone(agentflow: Kit) -> None:
+    """T37, T42: what is streamed only stands where it happened, and is not read again later."""
+    opened = Gate({"tool_calls": [call("look", place="a")]}, {"text": "quiet"})
+    agentflow.agent(hooks={"pre_tool": [returning(None, "check")]}, tools=[look], replies=opened)
+    told = [event for event in watched(agentflow, "how is a?", opened) if event.type.startswith("hook.")]
+    assert [(event.type, event.seq is None) for event in told] == [("hook.started", True), ("hook.completed", False)]
+    assert (told[0].data["point"], told[0].data["flow"]) == ("pre_tool", "check")
+    assert told[0].data["tool_call_id"] == told[1].data["tool_call_id"]
+    assert agentflow.events("hook.started") == []

@@ -8,7 +8,7 @@ import pytest
 
 from agentflow.models.protocol import FinishReason, ReasoningDelta, TextDelta, ToolFragment
 from agentflow.testing import Kit
-from tests.scenarios.support import Deltas, call, results, rows, said
+from tests.scenarios.support import Deltas, Gate, call, results, rows, said, watched
 
 PASSING = {"kind": "unavailable", "retry_after": 0}
 
@@ -92,6 +92,20 @@ def test_a_retry_sends_the_same_request(agentflow: Kit) -> None:
     agentflow.agent(replies=[{"error": PASSING}, {"text": "ok"}])
     agentflow.send("hi")
     assert agentflow.requests[0] == agentflow.requests[1]
+
+
+def test_whoever_watches_sees_that_a_call_is_tried_again(agentflow: Kit) -> None:
+    """T16: streamed, not logged."""
+    opened = Gate({"error": PASSING}, {"text": "Here."})
+    agentflow.agent(replies=opened)
+    told = watched(agentflow, "Hi.", opened)
+    (retrying,) = (event for event in told if event.type == "model.retrying")
+    (requested,) = (event for event in told if event.type == "llm.call.requested")
+    assert retrying.seq is None
+    assert {key: retrying.data[key] for key in ("call_id", "attempt", "next_secs")} == {
+        "call_id": requested.data["call_id"], "attempt": 1, "next_secs": 0,
+    }  # fmt: skip
+    assert agentflow.events("model.retrying") == []
 
 
 @pytest.mark.parametrize("kind", ["cut", "unavailable"])
