@@ -10,16 +10,15 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from agentflow.config.document.problems import did_you_mean
+from agentflow.text import preview
 
 if TYPE_CHECKING:
     from jinja2 import Template
     from jinja2.nodes import Node
-    from jinja2.runtime import Context
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    from agentflow.config.keys.template_bounds import BoundedEnvironment
 
 VARIABLES = ("inputs", "vars", "session", "today")
-_MOST_MADE = 100_000  # bits of a number, characters of a text, items of a list
-_WIDE = re.compile(r"%[^%a-zA-Z]{0,20}(?:[0-9]{5}|\*)")
 _MARKS = re.compile(r"\{[{%#]")
 # A prompt must be the same each time, or no provider could cache it (A1).
 _RANDOM_GLOBALS, _RANDOM_FILTERS = ("lipsum",), ("random",)
@@ -71,12 +70,16 @@ def render(text: str, variables: Mapping[str, Any]) -> str:
     """The text with its template filled in. Raises `TemplateFault` with the line, whatever an expression raises."""
     if not is_template(text):
         return text
+    from agentflow.config.keys.template_bounds import WORK, Work
+
     try:
-        return _template(text).render(variables)
+        return _template(text).render({**variables, WORK: Work()})
+    except RecursionError as error:
+        raise TemplateFault("it is nested too deeply, or calls itself without an end", 0) from error
     except Exception as error:  # whatever an expression of the author raises is a fault of the template
         frames = reversed(traceback.extract_tb(error.__traceback__))
         line = next((frame.lineno for frame in frames if frame.filename == "<template>"), 0)
-        raise TemplateFault(str(error), line or 0) from error
+        raise TemplateFault(preview(str(error), 500), line or 0) from error
 
 
 def _unknown_variables(tree: Any) -> list[tuple[int, str]]:
@@ -122,47 +125,20 @@ def _input_name(node: Node) -> str | None:
 
 
 @cache
-def _environment() -> ImmutableSandboxedEnvironment:
-    from jinja2 import StrictUndefined, pass_context
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
+def _environment() -> BoundedEnvironment:
+    from jinja2 import StrictUndefined
 
-    # Nothing is computed while a template is compiled: `9 ** (9 ** 9)` would never end (Z3). A constant is kept
-    # from being finalized early by a finalizer that asks for the context.
-    class Bounded(ImmutableSandboxedEnvironment):
-        intercepted_binops = frozenset({"**", "*", "%"})
+    from agentflow.config.keys.template_bounds import BoundedEnvironment
 
-        def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
-            _refuse_large(operator, left, right)
-            return super().call_binop(context, operator, left, right)
-
-    environment = Bounded(
-        undefined=StrictUndefined, keep_trailing_newline=True, finalize=pass_context(_nothing_for_none),
-        autoescape=False, optimized=False,
-    )  # fmt: skip
+    # Nothing is computed while a template is compiled: `9 ** (9 ** 9)` would never end (Z3).
+    environment = BoundedEnvironment(
+        undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False, optimized=False
+    )
     for name in _RANDOM_GLOBALS:
         del environment.globals[name]
     for name in _RANDOM_FILTERS:
         del environment.filters[name]
     return environment
-
-
-def _refuse_large(operator: str, left: Any, right: Any) -> None:
-    """Refuse what one operation could make a number or a text of, larger than any prompt needs (Z3)."""
-    numbers = [each for each in (left, right) if isinstance(each, int)]
-    lengths = [len(each) for each in (left, right) if isinstance(each, str | bytes | list | tuple)]
-    made = 0
-    if operator == "**" and len(numbers) == 2:
-        made = left.bit_length() * abs(right)
-    elif operator == "*":
-        made = lengths[0] * abs(numbers[0]) if lengths and numbers else sum(each.bit_length() for each in numbers)
-    elif operator == "%" and isinstance(left, str) and _WIDE.search(left):
-        made = _MOST_MADE + 1
-    if made > _MOST_MADE:
-        raise ValueError(f"'{operator}' would make more here than a prompt may hold")
-
-
-def _nothing_for_none(_: Context, value: Any) -> Any:
-    return "" if value is None else value
 
 
 @lru_cache(maxsize=512)
