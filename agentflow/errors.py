@@ -4,6 +4,7 @@ AgentflowError                    code, sentence, detail
     InvalidConfig                 invalid_config          agent.yaml or agentflow.yaml cannot be used
     InvalidInput                  invalid_input           a request that is refused; nothing was written
     SessionAgentMismatch          session_agent_mismatch  a session belongs to one agent
+    SessionTaken                  session_taken           an import would change a session that is there (R12)
     NotFound                      not_found               what is named is not there, or not there any more
         AgentNotFound             agent_not_found
         SessionNotFound           session_not_found
@@ -82,6 +83,12 @@ class InvalidInput(AgentflowError):
 
 class SessionAgentMismatch(AgentflowError):
     code = "session_agent_mismatch"
+
+
+class SessionTaken(AgentflowError):
+    """There is a session with the id of one that is to be brought in; `detail` has `session_id`."""
+
+    code = "session_taken"
 
 
 class NotFound(AgentflowError):

@@ -69,7 +69,7 @@ class Runtime:
         feeds = Feeds()
         self._turns = RunningTurns(store, agents, feeds, new_id, serve_queues, source)
         self._reader = SessionReader(store, feeds)
-        self.records = Records(store, feeds, Retention(store, agents.files))
+        self.records = Records(store, feeds, Retention(store, agents.files), new_id)
 
     @classmethod
     def open(

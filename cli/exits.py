@@ -23,6 +23,7 @@ ERRORS = {
     "invalid_config": Exit.USAGE,
     "invalid_input": Exit.USAGE,
     "session_agent_mismatch": Exit.USAGE,
+    "session_taken": Exit.USAGE,
     "agent_not_found": Exit.NOT_FOUND,
     "session_not_found": Exit.NOT_FOUND,
     "message_not_found": Exit.NOT_FOUND,

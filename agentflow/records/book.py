@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+import io
+import shutil
+from typing import Any, BinaryIO
 
 from agentflow import clock
+from agentflow.clock import NewId
 from agentflow.conversation import arguments
-from agentflow.errors import SnapshotNotFound, StepNotFound, no_session
+from agentflow.errors import InvalidInput, SnapshotNotFound, StepNotFound, no_session
 from agentflow.live.event_feed import Feeds
 from agentflow.reading.lookup import session_of
 from agentflow.reading.sent_request import sent_request
+from agentflow.records import moving
 from agentflow.records.feedback import parse_rating
 from agentflow.records.insights import BY, insights, parse_since, parse_zone
 from agentflow.records.naming import given_name
@@ -22,10 +27,11 @@ from agentflow.turn.rules.packed_json import unpack
 class Records:
     """What is kept beside the turns of a project's sessions; reached as `runtime.records`."""
 
-    def __init__(self, store: Store, feeds: Feeds, retention: Retention) -> None:
+    def __init__(self, store: Store, feeds: Feeds, retention: Retention, new_id: NewId) -> None:
         self._store = store
         self._feeds = feeds
         self._retention = retention
+        self._new_id = new_id
 
     async def feedback(
         self, session_id: str, step_order: int, rating: str | int, comment: str | None = None
@@ -128,3 +134,32 @@ class Records:
                 detail={"session_id": session_id, "number": wanted},
             )
         return {**as_dict(wanted, taken), "data": unpack(body)}
+
+    async def export(self, session_id: str, format: str = "json", *, to: BinaryIO | None = None) -> str | None:
+        """A session as a file: `json` or `jsonl` of schema `agentflow.session/1`, which can be imported again, or for
+        people `md` or one `html` page that asks nobody for anything (R12).
+
+        Returns the text, or null when it went into the file `to`, however long it is. It is the session as it was at
+        one moment; a turn that runs is in it with what it has committed. Raises `SessionNotFound`, `InvalidInput`.
+        """
+        with await moving.export(self._store.ledger, session_id, format) as file:
+            if to is None:
+                return file.read().decode()
+            await asyncio.to_thread(shutil.copyfileobj, file, to)
+        return None
+
+    async def import_session(
+        self, file: BinaryIO | str, *, session_id: str | None = None, copy: bool = False
+    ) -> dict[str, Any]:
+        """Bring in a session from an export as `json` or `jsonl`: a text, or a file open for reading bytes that can be
+        read from its start again. All of it is checked before any of it is written (R12).
+
+        It keeps its id, gets `session_id`, or with `copy` a new one; all other ids stay. A pause can be answered, a
+        turn that ran is one that was interrupted. Returns `{session_id, agent_id, rows}`. Raises `SessionTaken` for an
+        id that is there already, and `InvalidInput` naming line and field.
+        """
+        if session_id is not None and arguments.flag(copy, "copy"):
+            raise InvalidInput("copy: makes an id of its own; leave it out, or session_id.", detail={"field": "copy"})
+        wanted = self._new_id() if copy else None if session_id is None else arguments.session_id(session_id)
+        source = io.BytesIO(file.encode("utf-8", "surrogatepass")) if isinstance(file, str) else file
+        return await moving.bring(self._store.ledger, source, wanted)

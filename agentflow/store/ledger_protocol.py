@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from agentflow.clock import Instant
@@ -10,6 +10,7 @@ from agentflow.events import LogEntry
 from agentflow.message import Usage
 from agentflow.store.counted import Counts, SentCall
 from agentflow.store.kept import SnapshotRecord
+from agentflow.store.portable import Portable
 from agentflow.store.rows import Row
 from agentflow.store.sweeping import DeleteUnused, ListUnused, Unused
 
@@ -75,3 +76,15 @@ class Ledger(Protocol):
 
     async def sent(self, key: int, turn: int, call: int | str) -> SentCall | None:
         """A model call by its id, or by its number in a turn, and what its request is made again from (R5)."""
+
+    async def take_out(self, session_id: str, put: Callable[[Portable], None]) -> bool:
+        """Hand the whole session, as it is at one moment, to `put` on another thread; false when there is none.
+
+        `put` may be called more than once: it starts anew (R12).
+        """
+
+    async def put_in(self, session_id: str, brought: Callable[[], Portable], at: Instant) -> bool:
+        """Insert the session that `brought` gives, all of it or, when its id is taken, nothing and false (R12).
+
+        `brought` is called on another thread, and may be called more than once.
+        """

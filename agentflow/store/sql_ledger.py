@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from agentflow.clock import Instant
@@ -10,7 +10,8 @@ from agentflow.message import Usage
 from agentflow.store.counted import Counts, SentCall
 from agentflow.store.jobs import delete
 from agentflow.store.kept import SnapshotRecord
-from agentflow.store.ledger import counts, feedback, memories, names, sent, snapshots, sweep_lease
+from agentflow.store.ledger import counts, feedback, memories, names, portable, sent, snapshots, sweep_lease
+from agentflow.store.portable import Portable
 from agentflow.store.rows import Row
 from agentflow.store.session.close_turn import turn_usage
 from agentflow.store.sql.reader import Reader
@@ -77,3 +78,9 @@ class SqlLedger:
 
     async def sent(self, key: int, turn: int, call: int | str) -> SentCall | None:
         return await self._reader.run(lambda tx: sent.sent(tx, key, turn, call))
+
+    async def take_out(self, session_id: str, put: Callable[[Portable], None]) -> bool:
+        return await self._reader.run(lambda tx: portable.take_out(tx, session_id, put))
+
+    async def put_in(self, session_id: str, brought: Callable[[], Portable], at: Instant) -> bool:
+        return await self._writer.run(lambda tx: portable.put_in(tx, brought, at), session_id)

@@ -10,8 +10,12 @@ COMMANDS = {
     "feedback": ".sessions.feedback",
     "name": ".sessions.name",
     "snapshots": ".sessions.snapshots",
+    "export": ".sessions.export",
+    "import": ".sessions.bring_in",
     "rm": ".sessions.rm",
     "run-queue": ".sessions.run_queue",
 }
 
-command = LazyGroup("sessions", table=COMMANDS, help="List, read, name, branch, rate and delete stored conversations.")
+command = LazyGroup(
+    "sessions", table=COMMANDS, help="List, read, name, branch, rate, export, import and delete stored conversations."
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -13,6 +13,8 @@ from agentflow.store.sql.statements import INSERT_TEXTS, UPDATE_TEXTS, translati
 from agentflow.text import compact_json
 
 _LOG = "INSERT INTO event (session_key, seq, turn, at, type, ref, data) VALUES (?, ?, ?, ?, ?, ?, ?)"
+
+_FETCHED = 50  # rows at once of a long list, any of which may be a text of megabytes
 
 
 class Missed(StaleOwner):
@@ -47,6 +49,19 @@ class Tx:
         self._cursor.execute(self._text(sql), params)
         rows: list[tuple[Any, ...]] = self._cursor.fetchall()
         return rows
+
+    def each(self, sql: str, *params: Any) -> Iterator[tuple[Any, ...]]:
+        """Every row in turn, few of them in memory. Nothing else may be asked before the last one."""
+        more = f"FETCH {_FETCHED} FROM rows_in_turn"
+        self._cursor.execute(self._text(f"DECLARE rows_in_turn CURSOR FOR {sql}" if self.is_postgres else sql), params)
+        if self.is_postgres:
+            self._cursor.execute(more)
+        while rows := self._cursor.fetchmany(_FETCHED):
+            yield from rows
+            if self.is_postgres:
+                self._cursor.execute(more)
+        if self.is_postgres:
+            self._cursor.execute("CLOSE rows_in_turn")
 
     def execute(self, sql: str, *params: Any) -> int:
         """The number of rows written."""
