@@ -23,6 +23,7 @@ COMMANDS = {
     "sessions ls": ["sessions", "ls"],
     "sessions show": ["sessions", "show", "s"],
     "sessions tree": ["sessions", "tree", "s"],
+    "sessions export": ["sessions", "export", "s"],
     "events": ["events", "s"],
     "trace": ["trace", "s"],
     "insights": ["insights"],
