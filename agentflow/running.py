@@ -26,6 +26,7 @@ from agentflow.result import Receipt, TurnResult
 from agentflow.store.protocol import Store
 from agentflow.store.records import Claimed, Given, Moved, Queued, Recorded, Refused, Replayed, Stopped
 from agentflow.store.requests import Claim, Owning, Settle, Wake
+from agentflow.telemetry import spans
 from agentflow.turn.step_runner import StepRunner
 
 _log = logging.getLogger("agentflow.runtime")
@@ -203,13 +204,13 @@ class RunningTurns:
                     self.serve(session_id, agent, outcome.turn_id)
                 return Receipt(session_id, outcome.turn_id, True, outcome.replayed, outcome.after_seq)
             case Claimed():
-                self.start(session_id, agent, outcome)
+                self.start(session_id, agent, outcome, asked_here=True)
                 return Receipt(session_id, outcome.turn_id, False, False, outcome.seq - len(outcome.log))
 
     async def _settled(self, agent: LoadedAgent, asked: Settle) -> dict[str, Any]:
         session_id, settled = asked.session_id, await self._store.settle(asked)
         if settled.started is not None:
-            self.start(session_id, agent, settled.started)
+            self.start(session_id, agent, settled.started, asked_here=True)
         if settled.expired is not None:
             raise settled.expired
         self.settled(session_id, settled.turn_id)
@@ -219,10 +220,11 @@ class RunningTurns:
         """For a request that may end a pause (C24)."""
         return Waker(self, serves=self._serves and not self._closing)
 
-    def start(self, session_id: str, agent: LoadedAgent, claimed: Claimed) -> None:
+    def start(self, session_id: str, agent: LoadedAgent, claimed: Claimed, *, asked_here: bool = False) -> None:
         """Run a claimed turn in a task of its own, after its claim has been told.
 
-        `agent` is as its files say; what the turn's request limits holds for this turn alone (C8).
+        `agent` is as its files say; what the turn's request limits holds for this turn alone (C8). `asked_here`: who
+        is served just now asked for this very turn, which is then told as a part of theirs.
         """
         feed = self._feeds.start(session_id)
         seq = claimed.seq - len(claimed.log) - sum(len(log) for _, log in claimed.before)
@@ -257,7 +259,9 @@ class RunningTurns:
         )
         loop = asyncio.get_running_loop()
         task = loop.create_task(
-            self._run(session_id, agent, runner, following), name=f"agentflow turn {claimed.turn_id}"
+            self._run(session_id, agent, runner, following),
+            name=f"agentflow turn {claimed.turn_id}",
+            context=None if asked_here else spans.apart(),
         )
         self._turns[session_id] = Running(claimed.key, runner, task)
         task.add_done_callback(lambda ended: self._ended(session_id, claimed.turn_id, ended))
@@ -274,7 +278,7 @@ class RunningTurns:
 
     def _keep_beating(self) -> None:
         if self._heartbeat is None or self._heartbeat.done():
-            self._heartbeat = asyncio.get_running_loop().create_task(self._beat())
+            self._heartbeat = asyncio.get_running_loop().create_task(self._beat(), context=spans.apart())
 
     async def take_up(self, session_id: str, reference: str, turn_ids: Collection[str] | None = None) -> bool:
         """Start the first turn that waits, or only one of these; whether it could be started here (C21).

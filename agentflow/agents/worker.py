@@ -20,6 +20,7 @@ from agentflow import clock
 from agentflow.bounds.weight import is_light, weigh
 from agentflow.errors import WorkerFailed
 from agentflow.secrets.redacting import redact
+from agentflow.telemetry import spans
 from agentflow.text import LONG_TEXT, preview, read_json, sanitise_json
 from agentflow.tools.flows.threads import FLOW_THREADS
 from agentflow.worker import SIGNATURE, TIMESTAMP, sign
@@ -203,7 +204,7 @@ class HttpWorker:
         return WorkerFailed(f"The worker {self.url} cannot be used: {what}", detail={"url": self.url})
 
     def _headers(self, body: bytes) -> dict[str, str]:
-        headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
+        headers = {**spans.headers(), "Content-Type": "application/json", "Accept-Encoding": "identity"}
         if self.secret is None:
             return headers
         timestamp = str(int(clock.now().timestamp()))

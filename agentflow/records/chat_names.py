@@ -19,6 +19,7 @@ from agentflow.records.naming import PROMPT, name_in, title_messages
 from agentflow.store import rows
 from agentflow.store.protocol import Store
 from agentflow.store.rows import Row
+from agentflow.telemetry import spans
 from agentflow.text import compact_json, digest
 from agentflow.turn.calls.model_stream import stream_reply
 from agentflow.turn.opening import Opening
@@ -52,7 +53,9 @@ class ChatNames:
         """Find a name in a task of its own, unless one is being found."""
         session_id = opening.session_id
         if session_id not in self._tasks:
-            task = asyncio.get_running_loop().create_task(self._named(agent, opening), name=f"name of {session_id}")
+            task = asyncio.get_running_loop().create_task(
+                self._named(agent, opening), name=f"name of {session_id}", context=spans.apart()
+            )
             self._tasks[session_id] = task
             task.add_done_callback(lambda _: self._tasks.pop(session_id, None))
 

@@ -33,7 +33,7 @@ class Claimed:
     it. `previous_ended_at`: when the session was last at work, null on a first turn and when `resumed` (X11). `log`
     holds the turn's entries of this commit, the last of which has the sequence number `seq`; `before` those written
     just before for a turn that ended by it, with that turn's id (T30). `awaits_name`: the session may be named after
-    this turn (R7).
+    this turn (R7). `traceparent` is the span of the first part of a `resumed` turn, where one was kept (R12).
     """
 
     key: int
@@ -63,6 +63,7 @@ class Claimed:
     usage: Usage = field(default_factory=Usage)
     previous_ended_at: Instant | None = None
     awaits_name: bool = False
+    traceparent: str | None = None
 
     @property
     def inputs(self) -> Mapping[str, Any]:

@@ -205,6 +205,13 @@ class KeepData(NamedTuple):
     number: int
 
 
+class KeepTraceparent(NamedTuple):
+    """The span of the turn's first part, which those after a pause link to (R12)."""
+
+    traceparent: str
+    number: int
+
+
 class PlanTurn(NamedTuple):
     """What the turn's planner wrote (T33)."""
 
@@ -340,7 +347,7 @@ Row = (
     | InsertHookRun | MoveTurn | EndTurn | ResumeTurn | KeepData | PlanTurn | PlanExecution | EndStep | MoveExecution
     | EndLlmCall | MoveLlmCall | ChangeModel | CheckpointLlmCall | StartToolCall | EndToolCall | VoidToolCall
     | KeepReply | MovePause | MoveQuestion | ConfigureRun | InsertSnapshot | InsertSnapshotData | DecideSnapshots
-    | InsertMemory
+    | InsertMemory | KeepTraceparent
 )  # fmt: skip
 
 INSERTS: dict[type[Any], str] = {
@@ -371,6 +378,7 @@ UPDATES: dict[type[Any], tuple[str, tuple[str, ...]]] = {
     ConfigureRun: ("execution", ("number",)),
     ResumeTurn: ("turn", ("number",)),
     KeepData: ("turn", ("number",)),
+    KeepTraceparent: ("turn", ("number",)),
     PlanTurn: ("turn", ("number",)),
     PlanExecution: ("execution", ("number",)),
     EndStep: ("step", ("number",)),

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from agentflow.agents.data_source import DataSource
 from agentflow.agents.loaded_agent import LoadedAgent
@@ -22,9 +23,12 @@ from agentflow.live.history_cache import HistoryCache, Remembered
 from agentflow.live.interrupt import Interrupt, Interrupted
 from agentflow.message import TurnState
 from agentflow.result import TurnResult
+from agentflow.store import rows
 from agentflow.store.protocol import Store
 from agentflow.store.records import Claimed
 from agentflow.store.requests import Owning
+from agentflow.telemetry import shapes, spans
+from agentflow.telemetry.spans import Around
 from agentflow.turn import resume_delegated
 from agentflow.turn.calls import limit_question
 from agentflow.turn.decide.actions import Done, Fail
@@ -39,6 +43,7 @@ from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.journal import Journal
 from agentflow.turn.run.step import Step
 from agentflow.turn.starting_history import StartingHistory
+from agentflow.turn_table import Trigger
 
 _log = logging.getLogger("agentflow.turn")
 
@@ -85,6 +90,12 @@ class StepRunner:
         Raises `StaleOwner` when another process took the session, `StoreError` when the database is away: then
         nothing more is written, and the next request repairs what is left.
         """
+        claimed, name = self._claimed, self._agent.config.name
+        shape = partial(shapes.turn, name, self._journal.session_id, self.turn_id, resumed=claimed.resumed)
+        with spans.span(shape, follows=claimed.traceparent) as span:
+            return await self._run(span)
+
+    async def _run(self, span: Around) -> Outcome:
         loop = asyncio.get_running_loop()
         alarm = None
         if self.settings.turn_timeout_secs:
@@ -93,7 +104,7 @@ class StepRunner:
         try:
             execution, how = await self._prepared(loop.time())
             execution.in_flight.wait(None if how else self._claimed.call_id, self._agent.model.name)
-            return await self._end(execution, how or await self._work(execution))
+            return await self._end(execution, how or await self._step_of(execution), span)
         finally:
             if alarm is not None:
                 alarm.cancel()
@@ -115,6 +126,13 @@ class StepRunner:
             return execution, ending.fail(execution, _internal(error), None, self._new_id)
 
     # -- the loop --------------------------------------------------------------------------------------------------
+
+    async def _step_of(self, execution: Execution) -> Ending:
+        journal, name = self._journal, self._agent.config.name
+        with spans.span(lambda: shapes.run(name, journal.session_id, journal.step, execution.number)) as span:
+            how = await self._work(execution)
+            self._tell(span, how)
+            return how
 
     async def _work(self, execution: Execution) -> Ending:
         try:
@@ -156,10 +174,14 @@ class StepRunner:
 
     # -- the end ---------------------------------------------------------------------------------------------------
 
-    async def _end(self, execution: Execution, how: Ending) -> Outcome:
+    async def _end(self, execution: Execution, how: Ending, span: Around) -> Outcome:
         journal = self._journal
         _, to_state = move = self._live.target(how.trigger)
         owning, answer_id, answer = self._next_owning(), how.answer_id, how.answer
+        self._tell(span, how)
+        span.say(lambda: {"agentflow.turn.state": str(to_state)})
+        if how.awaited is not None and self._claimed.traceparent is None and (name := span.traceparent()) is not None:
+            execution.staging.add(rows.KeepTraceparent(name, journal.turn))
         if how.close is None:
             ending.stage(execution, how, move)
             started = await execution.end(to_state, owning=owning)
@@ -183,6 +205,13 @@ class StepRunner:
             calls=() if awaited is None else awaited.call_dicts(),
         )  # fmt: skip
         return Outcome(result, started, opening)
+
+    def _tell(self, span: Around, how: Ending) -> None:
+        """A pause is a good end of a span; what goes on after it is one of its own (R12)."""
+        if how.error is not None:
+            span.fail(how.error.code, how.error.message)
+        elif how.trigger is Trigger.STOP:
+            span.fail(self.interrupt.reason or "stop", "The turn was interrupted.")
 
     def _opening(self, execution: Execution, state: TurnState, answer: str | None) -> Opening | None:
         """Null unless the turn is done with a text and its session awaits a name."""

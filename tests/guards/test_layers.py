@@ -18,7 +18,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("worker", "bounds"),
     ("text",),
     ("message",),
-    ("events", "media", "result", "turn_table"),
+    ("events", "media", "result", "telemetry", "turn_table"),
     ("conversation", "config.document"),
     ("config.keys",),
     ("config",),
@@ -60,10 +60,11 @@ DOORS = {
     "click": ("cli/",),
     "rich": ("cli/terminal/views.py",),
     "regex": ("agentflow/bounds/patterns.py",),
+    "opentelemetry": ("agentflow/telemetry/spans.py",),
 }
 
 # Loaded on use only; the migrations, and the classes a template is rendered with, are themselves loaded on use.
-ON_USE = ("litellm", "alembic", "jinja2", "jsonschema", "rich", "regex")
+ON_USE = ("litellm", "alembic", "jinja2", "jsonschema", "rich", "regex", "opentelemetry")
 LOADED_ON_USE = ("agentflow/store/sql/migrations/", "agentflow/config/keys/template_bounds.py")
 
 

@@ -125,9 +125,10 @@ class Resume:
             paused.turn, paused.turn_id, self.main, self._base, tuple(self.recorded), self._options,
             answered=paused.execution != self.main,
         )  # fmt: skip
+        worked, traceparent = self._earlier()
         return replace(
             claimed, resumed=True, asking=paused.execution, usage=turn_usage(self._tx, session.key, paused.turn),
-            worked=self._worked(),
+            worked=worked, traceparent=traceparent,
         )  # fmt: skip
 
     def _said(self, answer: TurnOptions) -> tuple[TurnOptions, TurnOptions]:
@@ -145,10 +146,15 @@ class Resume:
         if listed is not None and listed != shown(self._tx, key):
             self._session.tell(events.todo(list(listed.items), listed.execution, listed.number))
 
-    def _worked(self) -> Instant:
-        """How long the turn's earlier steps took; the pauses between them do not count."""
-        took = "SELECT sum(completed_at - opened_at) FROM step WHERE session_key = ? AND turn = ?"
-        return max(int(self._tx.one(took, self._session.key, self.paused.turn)[0] or 0), 0)
+    def _earlier(self) -> tuple[Instant, str | None]:
+        """How long the turn's earlier steps took, without the pauses between them, and the span of its first part."""
+        earlier = (
+            "SELECT sum(completed_at - opened_at), (SELECT traceparent FROM turn WHERE session_key = ? AND number = ?) "
+            "FROM step WHERE session_key = ? AND turn = ?"
+        )
+        turn = (self._session.key, self.paused.turn)
+        took, traceparent = self._tx.one(earlier, *turn, *turn)
+        return max(int(took or 0), 0), traceparent
 
     def _paused_executions(self) -> list[int]:
         """The main execution of the paused turn, and those of the sub-agents it was handed to."""

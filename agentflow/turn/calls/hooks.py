@@ -19,6 +19,7 @@ import json
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from agentflow import clock, events
@@ -28,6 +29,8 @@ from agentflow.conversation.history import checked_wire
 from agentflow.errors import AgentflowError, HookError
 from agentflow.live.interrupt import Interrupted
 from agentflow.store import rows
+from agentflow.telemetry import shapes, spans
+from agentflow.telemetry.spans import Around
 from agentflow.text import preview, sanitise_json
 from agentflow.tools.flows.context import FlowContext
 from agentflow.tools.hook_calls import Hook, HookFailed, call_hook
@@ -68,7 +71,9 @@ class Hooks:
         said: dict[str, Any] = {}
         for hook in self._hooks.get(point, ()):
             changed = {name: said.get(name, value) for name, value in told.items()}
-            answer = await self._one(point, hook, changed, said.get("vars", {}))
+            session_id = self._execution.journal.session_id
+            with spans.span(partial(shapes.hook, point, hook.flow.name, session_id)) as span:
+                answer = await self._one(point, hook, changed, said.get("vars", {}), span)
             if "context" in answer and "context" in said:
                 answer["context"] = f"{said['context']}\n\n{answer['context']}"
             if "vars" in answer:
@@ -79,7 +84,7 @@ class Hooks:
         return said
 
     async def _one(
-        self, point: str, hook: Hook, told: Mapping[str, Any], variables: Mapping[str, Any]
+        self, point: str, hook: Hook, told: Mapping[str, Any], variables: Mapping[str, Any], span: Around
     ) -> dict[str, Any]:
         """What one hook said. It gets a copy of what it is told: the turn's own data is not its to change."""
         at, started, error = clock.instant(), asyncio.get_running_loop().time(), None
@@ -95,6 +100,7 @@ class Hooks:
                 answer = _understood(point, await call_hook(hook, point, context, told, arguments))
         except HookFailed as failed:
             error = str(failed)
+            span.fail("hook_failed", error)
         except Interrupted:
             why = "the turn was interrupted"
             self._record(point, hook, at, milliseconds_since(started), "failed", why, call_id)

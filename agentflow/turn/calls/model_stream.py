@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any
 
 from agentflow import clock
 from agentflow.errors import ModelError
@@ -14,6 +16,7 @@ from agentflow.models.errors import call_limit, too_slow
 from agentflow.models.nothing_said import nothing_said
 from agentflow.models.protocol import Loading, Model, ModelRequest, ReasoningDelta, TextDelta
 from agentflow.models.retry import jitter, retry_delay
+from agentflow.telemetry import shapes, spans
 from agentflow.text import StreamSanitiser
 from agentflow.turn.run.in_flight import OpenStream
 
@@ -37,6 +40,31 @@ async def stream_reply(
     given the text so far, at most every two seconds (T30). Raises the last `ModelError`; `stream` then holds what
     was shown and reported.
     """
+    shape = partial(
+        shapes.model_call, model.name, feed.session_id, request.call_id, request.purpose, scripted=model.scripted
+    )
+    with spans.span(shape) as span:
+        span.say(lambda: shapes.asked(request.messages), contents=True)
+        try:
+            return await _attempts(
+                model, request, stream, feed, turn_id, checkpoint, timeout_secs=timeout_secs, retries=retries
+            )
+        finally:
+            span.say(lambda: _replied(stream))
+            span.say(lambda: _text(stream), contents=True)
+
+
+async def _attempts(
+    model: Model,
+    request: ModelRequest,
+    stream: OpenStream,
+    feed: Feed,
+    turn_id: str,
+    checkpoint: Callable[[str], Awaitable[None]],
+    *,
+    timeout_secs: float,
+    retries: int,
+) -> Reply:
     limit, key = call_limit(getattr(model, "own_timeout_secs", None), timeout_secs)
     await _ready(model, stream, feed, turn_id)
     while True:
@@ -69,6 +97,17 @@ async def stream_reply(
         }
         feed.tell(Event(feed.session_id, None, turn_id, clock.instant(), MODEL_RETRYING, told))
         await asyncio.sleep(delay)
+
+
+def _replied(stream: OpenStream) -> Mapping[str, Any]:
+    reply = stream.assembler.reply()
+    return shapes.model_replied(reply.usage, reply.finish_reason, stream.attempts, stream.first_token_ms)
+
+
+def _text(stream: OpenStream) -> Mapping[str, Any]:
+    reply = stream.assembler.reply()
+    calls = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in reply.tool_calls]
+    return shapes.answered(reply.text, calls, reply.finish_reason)
 
 
 async def _ready(model: Model, stream: OpenStream, feed: Feed, turn_id: str) -> None:

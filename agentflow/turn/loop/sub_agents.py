@@ -22,6 +22,7 @@ from agentflow.errors import AgentflowError, StaleOwner, StoreError
 from agentflow.live.interrupt import Interrupted
 from agentflow.message import ExecutionStatus, Message, ToolCall, text_of
 from agentflow.store import rows
+from agentflow.telemetry import shapes, spans
 from agentflow.text import preview
 from agentflow.tools.results import ToolResult, refused
 from agentflow.turn.calls.limit_question import ask_about_limit
@@ -148,6 +149,15 @@ async def finish_run(step: Step, child: Execution, run: Callable[[], Awaitable[E
 
     An interruption leaves everything to the turn's own end, which closes what is open here too.
     """
+    name, journal = child.agent.config.name, child.journal
+    with spans.span(lambda: shapes.run(name, journal.session_id, journal.step, child.number)) as span:
+        came_to = await _ended(step, child, run)
+        if isinstance(came_to, ToolResult) and not came_to.ok:
+            span.fail(came_to.error_code or "sub_agent_failed", came_to.text)
+        return came_to
+
+
+async def _ended(step: Step, child: Execution, run: Callable[[], Awaitable[Ended]]) -> ToolResult | Pause:
     limit = child.agent.config.settings.turn_timeout_secs
     try:
         async with asyncio.timeout(limit or None):

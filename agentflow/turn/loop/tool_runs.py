@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from agentflow.message import ToolCall
+from agentflow.telemetry import shapes, spans
+from agentflow.telemetry.spans import Around
 from agentflow.tools.calls import Prepared, execute, finalize, prepare, prepare_with
 from agentflow.tools.materials import read
 from agentflow.tools.results import ToolResult, refused
@@ -40,6 +42,15 @@ class ToolRuns:
 
     async def perform(self, prepared: Prepared) -> Outcome:
         """Perform a call between its hooks."""
+        call, session_id = prepared.call, self._execution.journal.session_id
+        with spans.span(lambda: shapes.tool(call.name, call.id, session_id)) as span:
+            span.say(lambda: shapes.arguments(prepared.arguments), contents=True)
+            outcome = await self._between_hooks(prepared)
+            if isinstance(outcome, ToolResult):
+                _tell(span, outcome)
+            return outcome
+
+    async def _between_hooks(self, prepared: Prepared) -> Outcome:
         if self._hooks.has("pre_tool"):
             call = _payload(prepared)
             said = await self._hooks.call("pre_tool", {"call": call, "arguments": prepared.arguments})
@@ -101,6 +112,12 @@ async def read_material(step: Step, execution: Execution, prepared: Prepared) ->
 async def write_todos(step: Step, execution: Execution, prepared: Prepared) -> ToolResult:
     is_main = execution.number == step.claimed.execution
     return execution.todos.write(prepared.arguments, streamed=is_main)
+
+
+def _tell(span: Around, result: ToolResult) -> None:
+    span.say(lambda: shapes.result(result.text), contents=True)
+    if not result.ok:
+        span.fail(result.error_code or "tool_error", result.text)
 
 
 def _payload(prepared: Prepared) -> dict[str, Any]:

@@ -47,7 +47,7 @@ class Turn(Base, table=True):
     """One piece of work; `state` moves only by the machine's table (T2). Usage sums include every call of it (X6).
 
     `request` is what its requests said beside their messages, the client tools by `tools_hash` (C8, C37); `data` is
-    what a worker ended it with (C33).
+    what a worker ended it with (C33). A paused one keeps the `traceparent` of the span of its first part (R12).
     """
 
     __tablename__ = "turn"
@@ -74,6 +74,7 @@ class Turn(Base, table=True):
     cost: str | None = text()
     first_step: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     execution: int | None = None
+    traceparent: str | None = text()
 
 
 class Step(Base, table=True):

@@ -31,6 +31,7 @@ _COLUMNS: dict[str, tuple[sa.Column[Any], ...]] = {
     "turn": (
         sa.Column("first_step", sa.Integer(), nullable=False, server_default="0"),
         sa.Column("execution", sa.Integer()),
+        sa.Column("traceparent", sa.Text()),
     ),
     "session": (
         sa.Column("name_tries", sa.Integer(), nullable=False, server_default="0"),
