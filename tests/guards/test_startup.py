@@ -24,10 +24,34 @@ print(sorted(name for name in {heavy!r} if name in set(sys.modules) - before), f
 """
 
 
-def _loaded(code: str) -> str:
-    probe = PROBE.format(code=code, heavy=HEAVY)
+def _loaded(code: str, heavy: tuple[str, ...] = HEAVY) -> str:
+    probe = PROBE.format(code=code, heavy=heavy)
     done = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, capture_output=True, text=True, check=True)
     return done.stderr.strip()
+
+
+ONE_TURN = """
+import asyncio, tempfile
+from pathlib import Path
+import agentflow
+project = Path(tempfile.mkdtemp())
+(project / "agents" / "test").mkdir(parents=True)
+(project / "agents" / "test" / "agent.yaml").write_text("name: test\\nmodel: scripted/hi.yaml\\n")
+(project / "agents" / "test" / "hi.yaml").write_text("replies: [{text: hi}]\\n")
+
+async def turn():
+    async with agentflow.Runtime.open(project=project, db=f"sqlite:///{project}/a.db") as runtime:
+        given = {"type": "client.message", "agent_id": "test", "message": {"role": "user", "content": "hello"}}
+        receipt = await runtime.submit("s-1", given)
+        return (await runtime.result("s-1", receipt.turn_id)).answer
+
+assert asyncio.run(turn()) == "hi"
+"""
+
+
+def test_a_turn_without_a_tracer_imports_no_telemetry() -> None:
+    """R12: nothing and no cost where nobody has set a provider."""
+    assert _loaded(ONE_TURN, heavy=("opentelemetry",)) == "[]"
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_a_request_is_signed_json_by_post(service: Service) -> None:
 def test_without_a_secret_nothing_is_signed(service: Service) -> None:
     service.answers = [(200, b"{}")]
     asyncio.run(HttpWorker(service.url).decide(REQUEST, unheard))
-    assert not [name for name in service.seen[0][0] if name.startswith("X-Agentflow")]
+    assert not [name for name in service.seen[0][0] if name.startswith(("X-Agentflow", "traceparent"))]
 
 
 def test_passing_failures_are_tried_again_and_the_attempts_counted(service: Service) -> None:

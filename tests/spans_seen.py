@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor, TracerProvider
+from opentelemetry.trace import StatusCode
 
 
 class Seen(SpanProcessor):
@@ -33,22 +34,18 @@ class Seen(SpanProcessor):
         return found
 
     def tree(self) -> list[str]:
-        """`name < parent`, in the order they began."""
+        """`name < parent`, sorted."""
         names = {span.context.span_id: span.name for span in self.ended}
-        began = sorted(self.ended, key=lambda span: list(names).index(span.context.span_id))
-        return sorted(f"{span.name} < {names.get(span.parent.span_id) if span.parent else None}" for span in began)
+        return sorted(f"{span.name} < {names.get(span.parent.span_id) if span.parent else None}" for span in self.ended)
 
     def failures(self) -> dict[str, Any]:
         """Error types by name, of those that did not succeed."""
-        return {span.name: span.attributes["error.type"] for span in self.ended if not span.status.is_ok and _said(span)}
+        failed = [span for span in self.ended if span.status.status_code is StatusCode.ERROR]
+        return {span.name: (span.attributes or {})["error.type"] for span in failed}
 
     def text(self) -> str:
         """Everything that the spans say."""
         return "\n".join(span.to_json() for span in self.ended)
-
-
-def _said(span: ReadableSpan) -> bool:
-    return "error.type" in (span.attributes or {})
 
 
 @pytest.fixture
