@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from agentflow import clock
+from agentflow.bounds import json_slices
 from agentflow.bounds.weight import is_light, weigh
 from agentflow.errors import WorkerFailed
 from agentflow.secrets.redacting import redact
@@ -35,6 +36,8 @@ ATTEMPTS = 10
 DECISION_SECS = 300.0
 MAX_PAUSE_SECS = 30.0
 _MAX_BYTES = 16_000_000
+_WRITER = json.JSONEncoder()
+_COMPACT_WRITER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 OPEN_TO_READING = "is reached by http://: anybody on the way can read what is signed; use https://"
 _LOOPBACK = re.compile(r"127\.\d{1,3}\.\d{1,3}\.\d{1,3}$")
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -71,7 +74,7 @@ class PythonWorker:
     function: Callable[..., Any]
 
     async def decide(self, request: Mapping[str, Any], retrying: Retrying) -> Any:
-        own = json.loads(json.dumps({**request, "attempts": 1}))
+        own = await _beside(_copy, {**request, "attempts": 1})
         try:
             async with asyncio.timeout(DECISION_SECS):
                 answer = await self._call(own)
@@ -80,9 +83,7 @@ class PythonWorker:
         except Exception as error:
             raise WorkerFailed(f"The worker {self.name} failed: {type(error).__name__}: {error}") from error
         try:
-            if not is_light(answer):
-                return await asyncio.to_thread(_as_json, answer)
-            return _as_json(answer)
+            return await _beside(_as_json, answer)
         except (TypeError, ValueError) as error:
             raise WorkerFailed(f"The worker {self.name} answered what is not JSON: {error}") from error
 
@@ -93,11 +94,30 @@ class PythonWorker:
         return await answer if isinstance(answer, Awaitable) else answer
 
 
+async def _beside(work: Callable[[Any], Any], value: Any) -> Any:
+    """What is worked out from a value, for a heavy one on a thread."""
+    return work(value) if is_light(value) else await asyncio.to_thread(work, value)
+
+
+def _written(value: Any) -> str:
+    """JSON text made piece by piece: written in one call, it would hold everybody on whatever thread (Z3)."""
+    return "".join(_WRITER.iterencode(value))
+
+
+def _copy(request: Mapping[str, Any]) -> Any:
+    text = _written(request)
+    return json_slices.read(text, most_values=len(text), most_levels=len(text))
+
+
+def _body(request: Mapping[str, Any]) -> bytes:
+    return "".join(_COMPACT_WRITER.iterencode(request)).encode("utf-8", "replace")
+
+
 def _as_json(answer: Any) -> Any:
     """A copy as it would come over a wire. Raises `ValueError`, `TypeError`."""
     weigh(answer)
     try:
-        return {} if answer is None else read_json(json.dumps(answer))
+        return {} if answer is None else read_json(_written(answer))
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 
@@ -167,7 +187,7 @@ class HttpWorker:
     async def _post(self, request: Mapping[str, Any]) -> Any:
         import httpx
 
-        body = json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        body = await _beside(_body, request)
         try:
             async with (
                 httpx.AsyncClient(verify=_tls(), timeout=None, trust_env=False) as client,  # the attempt has a limit

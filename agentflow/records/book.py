@@ -15,7 +15,7 @@ from agentflow.live.event_feed import Feeds
 from agentflow.reading.lookup import session_of
 from agentflow.reading.sent_request import sent_request
 from agentflow.records import moving
-from agentflow.records.feedback import parse_rating
+from agentflow.records.feedback import parse_comment, parse_rating
 from agentflow.records.insights import BY, insights, parse_since, parse_zone
 from agentflow.records.naming import given_name
 from agentflow.records.retention import Retention, age_of
@@ -36,12 +36,13 @@ class Records:
     async def feedback(
         self, session_id: str, step_order: int, rating: str | int, comment: str | None = None
     ) -> dict[str, Any]:
-        """Keep what a person thought of a step, `up`, `down` or 1 to 5, in place of what was kept before (R11).
+        """Keep what a person thought of a step, `up`, `down` or 1 to 5, in place of what was kept before (R11); the
+        comment has at most 10,000 characters.
 
         Returns `{session_id, step_order, rating, comment}`. Raises `SessionNotFound`, `StepNotFound`, `InvalidInput`.
         """
         order = arguments.whole_number(step_order, "step_order", least=1)
-        kept, said = parse_rating(rating), arguments.optional_text(comment, "comment")
+        kept, said = parse_rating(rating), parse_comment(comment)
         record = await session_of(self._store, session_id)
         if not await self._store.ledger.rate(record.key, order, kept, said, clock.instant()):
             raise StepNotFound(

@@ -9,6 +9,7 @@ import click
 
 from .output import note
 
+_MOST_BYTES = 32_000_000  # of an input (Z3); one more is refused when it is read
 GRACE_SECS = 5  # how long a text waits for the first byte of a standard input that may never speak
 
 
@@ -36,7 +37,10 @@ def _piped(*, patient: bool) -> str:
     if not patient and not _speaks():
         note(f"nothing came on standard input within {GRACE_SECS} seconds: going on with TEXT alone")
         return ""
-    return sys.stdin.buffer.read().decode("utf-8", "replace")
+    piped = sys.stdin.buffer.read(_MOST_BYTES + 1)
+    if len(piped) > _MOST_BYTES:
+        raise click.UsageError(f"standard input holds more than {_MOST_BYTES:,} bytes, as much as an input may have")
+    return piped.decode("utf-8", "replace")
 
 
 def _speaks() -> bool:

@@ -37,6 +37,24 @@ def test_submit_refuses_what_is_no_input(agentflow: Command, project: Path, text
     assert said in done.err
 
 
+@pytest.mark.parametrize("name", ["/proc/self/environ", "../echo", "echo/../echo", "./echo", "~", "agents/echo"])
+def test_submit_takes_an_agent_by_its_name_and_by_no_path(agentflow: Command, project: Path, name: str) -> None:
+    """Z2: what a client names opens no file."""
+    given = {"type": "client.message", "agent_id": name, "message": {"role": "user", "content": "Hello"}}
+    (project / "input.json").write_text(json.dumps(given))
+    done = agentflow("submit", "s-1", "--input", "input.json")
+    assert (done.code, done.out) == (3, "")
+    assert "agent" in done.err
+    assert "PATH=" not in done.err
+
+
+def test_submit_reads_no_more_than_an_input_may_have(agentflow: Command) -> None:
+    """Z3: a file without an end is given up."""
+    done = agentflow("submit", "s-1", "--input", "/dev/zero")
+    assert (done.code, done.out) == (2, "")
+    assert "not JSON" in done.err
+
+
 def test_fork_branches_at_a_message(agentflow: Command) -> None:
     agentflow("run", "echo", "-s", "s-1", "First")
     agentflow("run", "echo", "-s", "s-1", "Second")

@@ -82,3 +82,23 @@ def test_a_text_of_many_megabytes_holds_the_loop_for_no_more_than_50_ms(agentflo
     agentflow.send("warm", "another")
     agentflow.stalls.limit = 0.05
     assert agentflow.send("x" * 30_000_000).answer == "one"
+
+
+TOO_LONG_REPLIES: dict[str, dict[str, Any]] = {
+    "text": {"text": "x" * 5_000_001},
+    "reasoning": {"reasoning": "x" * 5_000_001, "text": "ok"},
+    "arguments": {"tool_calls": [{"name": "t", "arguments": {"a": "x" * 5_000_000}}]},
+    "name": {"tool_calls": [{"name": "t" * 5_000_001, "arguments": {}}]},
+}
+
+
+@pytest.mark.parametrize("part", TOO_LONG_REPLIES)
+def test_a_reply_of_more_than_5_million_characters_fails_the_call_and_no_more_is_kept(
+    agentflow: Kit, part: str
+) -> None:
+    agentflow.agent(replies=[TOO_LONG_REPLIES[part]])
+    result = agentflow.send("hi")
+    assert result.error is not None
+    assert result.error["code"] == "model_error.bad_reply"
+    assert "more than 5,000,000 characters" in result.error["message"]
+    assert sum(len(str(message)) for message in agentflow.path()) < 5_001_000  # what was shown stays

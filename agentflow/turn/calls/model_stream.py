@@ -14,13 +14,14 @@ from agentflow.live.event_feed import Feed
 from agentflow.models.assembly import Assembler, Reply
 from agentflow.models.errors import call_limit, too_slow
 from agentflow.models.nothing_said import nothing_said
-from agentflow.models.protocol import Loading, Model, ModelRequest, ReasoningDelta, TextDelta
+from agentflow.models.protocol import Delta, Loading, Model, ModelRequest, ReasoningDelta, TextDelta, ToolFragment
 from agentflow.models.retry import jitter, retry_delay
 from agentflow.telemetry import shapes, spans
 from agentflow.text import StreamSanitiser
 from agentflow.turn.run.in_flight import OpenStream
 
 CHECKPOINT_SECS = 2.0
+MAX_REPLY = 5_000_000  # characters of text, reasoning and calls (Z3)
 
 
 async def stream_reply(
@@ -136,8 +137,11 @@ async def _read(
     }
     texts, reasonings = shown["text"], shown["reasoning"]
     deltas = model.stream(request)
+    room = MAX_REPLY
     try:
         async for delta in deltas:
+            if (room := room - _length(delta)) < 0:
+                raise ModelError("bad_reply", f"The model's reply has more than {MAX_REPLY:,} characters: given up.")
             if type(delta) is TextDelta:
                 texts.show(texts.sanitiser.feed(delta.text))
                 if clock() >= due:
@@ -151,6 +155,12 @@ async def _read(
         texts.show(texts.sanitiser.end())
         reasonings.show(reasonings.sanitiser.end())
         await deltas.aclose()
+
+
+def _length(delta: Delta) -> int:
+    if isinstance(delta, TextDelta | ReasoningDelta):
+        return len(delta.text)
+    return len(delta.name or "") + len(delta.arguments or "") if isinstance(delta, ToolFragment) else 0
 
 
 class _Shown:

@@ -47,6 +47,12 @@ def test_a_rating_is_one_of_seven_words(rated: Kit, rating: Any) -> None:
     assert rows(rated._db, KEPT) == []
 
 
+def test_a_comment_has_at_most_10_000_characters(rated: Kit) -> None:
+    with pytest.raises(InvalidInput, match="A comment has at most 10,000 characters"):
+        rate(rated, 1, "up", "x" * 10_001)
+    assert rate(rated, 1, "up", "x" * 10_000)["comment"] == "x" * 10_000
+
+
 def test_feedback_goes_with_its_session_and_cannot_come_after_it(rated: Kit) -> None:
     rate(rated, 1, "up")
     rated.run(rated.runtime.delete("s-1"))

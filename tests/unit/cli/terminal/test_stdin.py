@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import click
 import pytest
 
 from cli.terminal import stdin
@@ -45,6 +46,14 @@ def test_standard_input_comes_before_the_argument_and_nothing_is_not_blank(
 ) -> None:
     with _pipe(monkeypatch, piped):
         assert turn_text(argument) == text
+
+
+def test_more_than_an_input_may_have_is_refused_and_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Z3: `/dev/zero` has no end."""
+    with open("/dev/zero") as endless:
+        monkeypatch.setattr("sys.stdin", endless)
+        with pytest.raises(click.UsageError, match="more than 32,000,000 bytes"):
+            turn_text(None)
 
 
 def test_a_pipe_that_never_speaks_is_not_waited_for_when_there_is_a_text(
