@@ -56,6 +56,8 @@ if _typing.TYPE_CHECKING:
     from agentflow.message import Message, ToolCall, TurnState, Usage
     from agentflow.models.own_process import own_process
     from agentflow.models.protocol import ModelRequest
+    from agentflow.models.recording.recorder import Recorder
+    from agentflow.models.recording.replay import Replay
     from agentflow.models.scripted_model import ScriptedModel
     from agentflow.once import run_turn, with_runtime
     from agentflow.result import Receipt, TurnResult
@@ -86,6 +88,8 @@ _HOMES = {
     "agentflow.message": ("Message", "ToolCall", "TurnState", "Usage"),
     "agentflow.models.own_process": ("own_process",),
     "agentflow.models.protocol": ("ModelRequest",),
+    "agentflow.models.recording.recorder": ("Recorder",),
+    "agentflow.models.recording.replay": ("Replay",),
     "agentflow.models.scripted_model": ("ScriptedModel",),
     "agentflow.once": ("run_turn", "with_runtime"),
     "agentflow.result": ("Receipt", "TurnResult"),
@@ -128,6 +132,8 @@ __all__ = [
     "QuestionAlreadyAnswered",
     "QuestionExpired",
     "Receipt",
+    "Recorder",
+    "Replay",
     "RequestNotKept",
     "ResultTimeout",
     "Runtime",

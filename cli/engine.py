@@ -99,7 +99,9 @@ def place(project: Path, db: str | None) -> tuple[str, ...]:
     return (*named, "--db", redact(db))  # who reads the line puts the password in again
 
 
-def with_runtime(project: Path, db: str | None, work: Callable[[Runtime], Awaitable[T]]) -> T:
+def with_runtime(
+    project: Path, db: str | None, work: Callable[[Runtime], Awaitable[T]], open_model: Callable[..., Any] | None = None
+) -> T:
     """Opens the project, does the work and closes it again; queues of other requests are left alone."""
     from agentflow import own_process, with_runtime
 
@@ -107,7 +109,7 @@ def with_runtime(project: Path, db: str | None, work: Callable[[Runtime], Awaita
 
     own_process()
     with _naming_option(db), shown_log():
-        return with_runtime(work, project, db=db, serve_queues=False)
+        return with_runtime(work, project, db=db, serve_queues=False, open_model=open_model)
 
 
 def reading(project: Path, db: str | None, work: Callable[[Runtime], Awaitable[T]]) -> T:

@@ -101,6 +101,14 @@ def read_reply(data: Any) -> ScriptedReply:
     return reply
 
 
+def read_recorded_reply(data: Any) -> ScriptedReply:
+    """One reply that a model gave, as a dict: nothing in it is a placeholder. Raises `InvalidConfig`."""
+    document = Document("recorded reply", [], data)
+    reply = ScriptedReply(**_Spot(document, (), data).mapping(_REPLY))
+    document.checked()
+    return reply
+
+
 @dataclass(slots=True)
 class _Spot:
     """A value and where it stands, with a place to complain."""

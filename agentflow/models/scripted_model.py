@@ -114,18 +114,8 @@ class ScriptedModel:
         reply = chosen if isinstance(chosen, ScriptedReply) else await _answer(chosen, request)
         if reply.template:
             reply = _filled(reply, request)
-        for delta in _deltas(reply):
-            if reply.delay_secs:
-                await asyncio.sleep(reply.delay_secs)
+        async for delta in play(reply, request, self.name):
             yield delta
-        if reply.error is not None:
-            raise ModelError(
-                reply.error.kind, sentence(self.name, reply.error.kind), retry_after=reply.error.retry_after
-            )
-        report = _counted(reply, request) if reply.usage is None else reply.usage
-        if report.total is not None:
-            yield UsageReport(report)
-        yield FinishReason(reply.finish_reason or ("tool_calls" if reply.tool_calls else "stop"))
 
     async def close(self) -> None:
         """Nothing is kept open."""
@@ -175,6 +165,20 @@ class ScriptedModel:
         while progress.first in progress.used:
             progress.used.discard(progress.first)
             progress.first += 1
+
+
+async def play(reply: ScriptedReply, request: ModelRequest, name: str) -> AsyncGenerator[Delta, None]:
+    """A reply as the model of this name streams it, its failure and its usage too. Raises `ModelError`."""
+    for delta in _deltas(reply):
+        if reply.delay_secs:
+            await asyncio.sleep(reply.delay_secs)
+        yield delta
+    if reply.error is not None:
+        raise ModelError(reply.error.kind, sentence(name, reply.error.kind), retry_after=reply.error.retry_after)
+    report = _counted(reply, request) if reply.usage is None else reply.usage
+    if report.total is not None:
+        yield UsageReport(report)
+    yield FinishReason(reply.finish_reason or ("tool_calls" if reply.tool_calls else "stop"))
 
 
 def _find(model: str, folder: Path) -> Path:

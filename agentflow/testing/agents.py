@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from agentflow import ModelRequest
+from agentflow import ModelRequest, Replay
 from agentflow.testing.scripts import Replies, Scripts
 
 Named = Callable[..., Any] | str | Mapping[str, Any]
@@ -41,6 +41,7 @@ class AgentsUnderTest:
         self._project = project
         self._models: dict[Path, Any] = {}
         self._workers: dict[str, str] = {}
+        self._replays: list[Replay] = []
 
     def write(self, name: str, *, model: Any, replies: Replies, worker: Any, **keys: Any) -> Path:
         """Write an agent.yaml of these keys, in which tools, hooks and the worker may be functions; its path."""
@@ -90,6 +91,11 @@ class AgentsUnderTest:
             self.is_changed = True
         self._models[folder].add(replies)
 
+    def replay(self, recording: Path) -> None:
+        """From now on models that no test gave answer from a recording."""
+        self._replays.append(Replay(recording))
+        self.is_changed = True
+
     def requests_of(self, name: str) -> list[ModelRequest]:
         model = self._models[self.folder(name)]
         return list(model.asked) if isinstance(model, Scripts) else []
@@ -97,13 +103,17 @@ class AgentsUnderTest:
     def open_model(self, interface: Any, folder: Path) -> Any:
         """The model that a test gave the agent in this folder, null for the one its file names."""
         model = self._models.get(folder)
+        if model is None and self._replays:
+            return self._replays[-1](interface, folder)
         self.has_real_models |= model is None
         return model
 
     def leftovers(self) -> list[str]:
         """A sentence for each agent whose scripts have replies nobody asked for."""
         unused = {folder.name: model.unused() for folder, model in self._models.items() if isinstance(model, Scripts)}
-        return [f"agent {name!r}: {count} scripted replies were not used" for name, count in unused.items() if count]
+        left = [f"agent {name!r}: {count} scripted replies were not used" for name, count in unused.items() if count]
+        recorded = sum(len(replay.unused()) for replay in self._replays)
+        return [*left, f"{recorded} recorded replies were not used"] if recorded else left
 
     def _tool(self, tool: Named) -> Any:
         if isinstance(tool, Mapping):

@@ -104,6 +104,11 @@ class Kit:
         self._agents.script(replies, agent or self._agent)
         self._put_under_test(self._agent)
 
+    def replay(self, recording: str | Path) -> None:
+        """From now on models that no test gave answer from a recording of `run --record`; each reply must be used."""
+        self._agents.replay(Path(recording))
+        self._put_under_test(self._agent)
+
     def requests_of(self, agent: str) -> list[ModelRequest]:
         """What the model of this agent was asked, in order; `requests` has those of all."""
         return self._agents.requests_of(agent)
