@@ -50,7 +50,8 @@ _TABLES = (
         "number",
         "number int, id text, state text, config_hash text, created_at instant, ended_at instant?, request object?, "
         "tools_hash text?, plan text?, after_seq int, error object?, limit_name text?, data json?, input int?, "
-        "output int?, cache_read int?, cache_write int?, cost text?, first_step int, execution int?",
+        "output int?, cache_read int?, cache_write int?, cost text?, first_step int, execution int?, "
+        "traceparent text?",
     ),
     (
         "step",
