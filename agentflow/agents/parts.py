@@ -54,9 +54,13 @@ def find_parts(
     *,
     flows: Mapping[str, Flow],
     sub_agents: Sequence[tuple[str, str]] = (),
+    imports: bool = True,
 ) -> Parts:
-    """Look everything up; `flows` go before the library's, `sub_agents` are `(name, description)`."""
-    search = _Search(config, library, flows, open_model)
+    """Look everything up; `flows` go before the library's, `sub_agents` are `(name, description)`.
+
+    Without `imports` nothing of the project is run: of a flow it is only seen whether its file has it (Z1).
+    """
+    search = _Search(config, library, flows, open_model, imports)
     search.tools()
     search.hooks()
     search.worker()
@@ -67,12 +71,15 @@ def find_parts(
 
 
 class _Search:
-    def __init__(self, config: AgentConfig, library: FlowLibrary, flows: Mapping[str, Flow], open_model: Open) -> None:
+    def __init__(
+        self, config: AgentConfig, library: FlowLibrary, flows: Mapping[str, Flow], open_model: Open, imports: bool
+    ) -> None:
         self.parts = Parts()
         self._config = config
         self._library = library
         self._flows = flows
         self._open_model = open_model
+        self._imports = imports
 
     def tools(self) -> None:
         for index, entry in _readable(self._config.tools):
@@ -140,6 +147,9 @@ class _Search:
 
     def _flow(self, key: KeyPath, reference: str) -> Flow | None:
         try:
+            if not self._imports:
+                self._library.locate(reference, base=self._config.folder)
+                return None
             return self._flows.get(reference) or self._library.get(reference, base=self._config.folder)
         except InvalidConfig as error:
             self._complain(key, error.message)
@@ -147,7 +157,7 @@ class _Search:
 
     def worker(self) -> None:
         reference = self._config.worker
-        if reference is None:
+        if reference is None or not self._imports:  # a module of another place is only known by its import
             return
         if reference.startswith(("http://", "https://")):  # only asked when a turn runs
             self.parts.worker = HttpWorker(reference, self._config.worker_secret)

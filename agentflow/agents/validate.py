@@ -35,12 +35,17 @@ class Validation:
 
 
 def validate_agent(
-    agent: str | Path, project: str | Path = ".", *, variables: Mapping[str, str] | None = None
+    agent: str | Path,
+    project: str | Path = ".",
+    *,
+    variables: Mapping[str, str] | None = None,
+    static: bool = False,
 ) -> Validation:
     """Check one agent, given by name or path, without running anything of it but the import of its flow files.
 
-    All that is wrong is told at once, in the order of the file. `variables` stand for the environment. Raises
-    `AgentNotFound`.
+    All that is wrong is told at once, in the order of the file. `variables` stand for the environment. With `static`
+    nothing is imported either, and what only an import tells is not checked: parameters of flows, a worker's module
+    (Z1). Raises `AgentNotFound`.
     """
     path, home = find_home(project, agent)
     environment = os.environ if variables is None else variables
@@ -51,9 +56,9 @@ def validate_agent(
         return _validation(error, None)
     library = FlowLibrary.of_project(home)
     told = {problem.key for problem in problems}
-    found = _own_problems(config, library)
+    found = _own_problems(config, library, static=static)
     found += sub_agent_problems(
-        config, opened, environment, lambda child: list(map(str, _own_problems(child, library)))
+        config, opened, environment, lambda child: list(map(str, _own_problems(child, library, static=static)))
     )
     warnings = [*advisories(config, environment), *sub_agent_warnings(config, opened, environment)]
     return _validation(
@@ -62,7 +67,7 @@ def validate_agent(
     )
 
 
-def _own_problems(config: AgentConfig, library: FlowLibrary) -> list[Problem]:
+def _own_problems(config: AgentConfig, library: FlowLibrary, *, static: bool) -> list[Problem]:
     """What an agent names and is not there, its sub-agents apart."""
 
     def script(interface: Interface) -> Model | None:
@@ -70,7 +75,7 @@ def _own_problems(config: AgentConfig, library: FlowLibrary) -> list[Problem]:
         scripted = interface.model.startswith(SCRIPTED)
         return ScriptedModel.from_file(interface.model, config.folder) if scripted else None
 
-    return [*find_parts(config, library, script, flows={}).problems, *unknown_providers(config)]
+    return [*find_parts(config, library, script, flows={}, imports=not static).problems, *unknown_providers(config)]
 
 
 def _validation(errors: InvalidConfig | None, warnings: InvalidConfig | None) -> Validation:

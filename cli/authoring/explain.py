@@ -28,7 +28,10 @@ def command(
     project: Path,
     db: str | None,
 ) -> None:
-    """Print what AGENT's model would read next: the sizes of its parts, how room would be made, then each message."""
+    """Print what AGENT's model would read next: the sizes of its parts, how room would be made, then each message.
+
+    The flow files of the project are imported, which runs them.
+    """
     found = reading(
         project_of(agent, project),
         db,

@@ -16,24 +16,28 @@ from ..terminal.output import Output, note
 @click.command("validate", short_help="Check agent.yaml files.")
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
 @click.option("--connect", is_flag=True, help="Also ask each interface for a word; this calls models.")
+@click.option("--static", is_flag=True, help="Import no flow file; what only an import tells is not checked.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: each agent with what was found.")
 @project_option
 @click.pass_obj
-def command(output: Output, paths: tuple[str, ...], connect: bool, as_json: bool, project: Path) -> int:
+def command(output: Output, paths: tuple[str, ...], connect: bool, static: bool, as_json: bool, project: Path) -> int:
     """Check each PATH: an agent.yaml, its folder, a project's folder, or an agent's name.
 
-    Without PATH the agents of the project are checked. Errors give exit code 2, warnings do not. With --connect an
+    Without PATH the agents of the project are checked. Their flow files are imported, which runs them; --static leaves
+    that out. Errors give exit code 2, warnings do not. With --connect an
     interface that does not answer gives exit code 1; agents with errors are not asked.
     """
     from agentflow import validate_agent
 
+    if static and connect:
+        raise click.UsageError("--static runs nothing, --connect calls models: give one of them")
     agents = [agent for path in paths or (str(project),) for agent in _agents(path)]
     if not agents:
         raise click.UsageError(f"{project} has no agents/NAME/agent.yaml: name a PATH")
     failed, silent, found = 0, 0, []
     for agent in agents:
         home = project_of(agent, project)
-        report = validate_agent(agent, home)
+        report = validate_agent(agent, home, static=static)
         asked = _asked(agent, home) if connect and not report.errors else []
         found.append({"agent": agent, **report.as_data, **({"connections": asked} if connect else {})})
         if not as_json:

@@ -57,7 +57,7 @@ def test_init_overwrites_nothing(agentflow: Command, project: Path) -> None:
 def test_validate_checks_every_agent_of_the_project(agentflow: Command) -> None:
     done = agentflow("validate")
     assert (done.code, done.out) == (0, "")
-    assert "6 checked" in done.err
+    assert "7 checked" in done.err
 
 
 @pytest.mark.parametrize("path", ["broken", "agents/broken", "agents/broken/agent.yaml", "."])

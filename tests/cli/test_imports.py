@@ -28,6 +28,7 @@ COMMANDS = {
     "trace": ["trace", "s"],
     "insights": ["insights"],
     "schema": ["schema"],
+    "validate --static": ["validate", "greeter", "--static"],
     "stop": ["stop", "s"],
     "sessions checkout": ["sessions", "checkout", "s", "FIRST"],
     "sessions name": ["sessions", "name", "s", "A title"],
@@ -62,3 +63,19 @@ def test_it_imports_nothing_of_the_project(greeted: Path, agentflow: Command, na
 def test_these_import_its_flows(greeted: Path, agentflow: Command, name: str) -> None:
     agentflow(*IMPORTING[name])
     assert greeted.exists()
+
+
+def test_what_the_text_of_files_tells_is_checked_without_an_import(greeted: Path, agentflow: Command) -> None:
+    """A name that leads nowhere is found; what a parameter is, only an import tells."""
+    agent = greeted.parents[1] / "agents" / "greeter" / "agent.yaml"
+    agent.write_text(
+        "name: greeter\nmodel: scripted/replies.yaml\ntools: [greet, great, workflows/no.py:x]\n"
+        "hooks: {step_start: [welcome]}\nworker: os:remove\n"
+    )
+    done = agentflow("validate", "greeter", "--static")
+    assert done.code == 2
+    assert "tools[1]: There is no flow 'great', did you mean 'greet'?" in done.out
+    assert "tools[2]: 'workflows/no.py:x' names no flow" in done.out
+    assert "hooks.step_start[0]: There is no flow 'welcome'" in done.out
+    assert not greeted.exists()
+    assert agentflow("validate", "greeter", "--static", "--connect").code == 2

@@ -143,6 +143,14 @@ class FlowLibrary:
 
     def get(self, reference: str, *, base: Path | None = None) -> Flow:
         """The flow that `name`, `file:function` or `path.py:function` names; a relative path starts at `base`."""
+        return self._load(*self._place(reference, base))
+
+    def locate(self, reference: str, *, base: Path | None = None) -> None:
+        """Find the file of that flow without importing anything; what it defines is only read for a plain name."""
+        self._place(reference, base)
+
+    def _place(self, reference: str, base: Path | None) -> tuple[FlowFolder, str, str]:
+        """The folder, file and function of a reference, by the texts of the files."""
         place, colon, function = reference.rpartition(":")
         if not colon:
             return self._by_name(reference)
@@ -154,7 +162,7 @@ class FlowLibrary:
         if path.parent not in self._by_path:
             self._by_path[path.parent] = FlowFolder(path.parent)
         self._by_path[path.parent].refresh()
-        return self._load(self._by_path[path.parent], path.stem, function)
+        return self._by_path[path.parent], path.stem, function
 
     def version(self) -> tuple[str, ...]:
         """Equal to an earlier one exactly when no flow file has changed since: what was got then is still right."""
@@ -168,7 +176,7 @@ class FlowLibrary:
             found = {**{definition.name: definition for definition in folder.definitions()}, **found}
         return found
 
-    def _by_name(self, name: str) -> Flow:
+    def _by_name(self, name: str) -> tuple[FlowFolder, str, str]:
         for folder in self._folders:
             folder.refresh()
             definitions = folder.named(name)
@@ -177,14 +185,14 @@ class FlowLibrary:
                 raise InvalidConfig(f"Two flows are called '{name}': {places}. Rename one of them.")
             for definition in definitions:
                 check_name(name, definition.where)
-                return self._load(folder, definition.path.stem, definition.function)
+                return folder, definition.path.stem, definition.function
         raise self._unknown(name)
 
-    def _by_module(self, module: str, function: str) -> Flow:
+    def _by_module(self, module: str, function: str) -> tuple[FlowFolder, str, str]:
         for folder in self._folders:
             if (folder.folder / f"{module}.py").is_file():
                 folder.refresh()
-                return self._load(folder, module, function)
+                return folder, module, function
         looked = ", ".join(str(folder.folder / f"{module}.py") for folder in self._folders)
         raise InvalidConfig(f"'{module}:{function}' names no flow: there is no file {looked}")
 
