@@ -32,11 +32,20 @@ _LEAD = re.compile(r"^(?:#{1,6}|[-*+>•]|\d{1,2}[.)])\s+")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _QUOTES = "\"'`´“”„‟‘’‚‛«»‹›「」『』《》〈〉"
 _WITHHELD = ("refusal", "content_filter")
-_REFUSAL = re.compile(
-    r"(?:i['’]?m sorry|i am sorry|sorry[,.]|i can(?:not|['’]?t)\b|i['’]?m (?:unable|not able)|i am (?:unable|not able)|"
-    r"i won['’]?t\b|as an ai\b|unfortunately)",
-    re.IGNORECASE,
+_REFUSALS = (
+    r"i['’]?m sorry|i am sorry|sorry[,.]|i can(?:not|['’]?t)\b|i['’]?m (?:unable|not able)|i am (?:unable|not able)",
+    r"i won['’]?t\b|as an ai\b|unfortunately",
+    r"(?:es )?tut mir leid|entschuldigung[,.]|leider kann ich",
+    r"ich kann (?:leider|(?:dabei|damit|das|dir|ihnen)\b.*nicht)",
+    r"(?:je suis )?désolée?[,.]|je (?:suis désolée?|ne (?:peux|puis) pas|regrette)\b|malheureusement",
+    r"lo siento|lamentablemente|no puedo (?:ayudar|acceder|responder|proporcionar|cumplir)",
+    r"desculpe?[,.]|sinto muito|infelizmente|não posso (?:ajudar|acessar|aceder|responder|fornecer)",
+    r"mi dispiace|purtroppo|non posso (?:aiutar|accedere|rispondere|fornire)",
+    r"het spijt me|sorry[,.]|helaas|przykro mi|niestety|извините|к сожалению|простите[,.]|я не могу",
+    r"抱歉|很抱歉|对不起|對不起|我无法|我無法|申し訳(?:ありません|ございません)|すみません|죄송(?:합니다|하지만)",
 )
+"""How a refusal begins, by language: English, German, French, Spanish, Portuguese, Italian, others, East Asian."""
+_REFUSAL = re.compile("|".join(_REFUSALS), re.IGNORECASE)
 
 
 def title_messages(user: str, reply: str) -> list[WireMessage]:
