@@ -153,7 +153,8 @@ class Checked:
         fork = self._fork_depths[branch]
         if depth <= fork:
             refuse(f"{where}.depth", f"must be more than the branch's fork_depth, {fork}.")
-        if branch in self._forks and (self._forks[branch], fork) not in self._places:
+        parent = self._forks.get(branch)
+        if parent is not None and fork > self._fork_depths[parent] and (parent, fork) not in self._places:
             refuse(f"{where}.branch", "the branch forks from a message that is not there.")
         _once(row["id"], self._originals, f"{where}.id")
         self._places.add((branch, depth))

@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 from agentflow import events
 from agentflow.message import ExecutionStatus, Purpose, Role, ToolCallStatus, TurnState, WrittenAs
+from agentflow.store.records import AGENT, STARTED, STATE
 
 _LOGGED = frozenset(value for name, value in vars(events).items() if name.isupper() and isinstance(value, str))
 
@@ -18,10 +19,10 @@ WORDS: Mapping[tuple[str, str], frozenset[str]] = {
     ("message", "role"): frozenset(get_args(Role)),
     ("message", "written_as"): frozenset(get_args(WrittenAs)),
     ("llm_call", "purpose"): frozenset(get_args(Purpose)),
-    ("llm_call", "status"): frozenset({"requested", "completed", "errored"}),
+    ("llm_call", "status"): frozenset({"requested", "completed", "errored", "aborted"}),
     ("event", "type"): _LOGGED,
     ("alias", "kind"): frozenset({"turn", "message"}),
-    ("state_version", "kind"): frozenset({"state", "agent"}),
+    ("state_version", "kind"): frozenset({STATE, AGENT, STARTED}),
     ("question", "kind"): frozenset({"questions", "tools", "approval"}),
     ("feedback", "rating"): frozenset({"up", "down", "1", "2", "3", "4", "5"}),
 }

@@ -140,6 +140,18 @@ def test_a_running_turn_comes_in_as_an_interrupted_one_and_is_repaired_by_the_ne
     assert kit.status()["status"] == "idle"
 
 
+def test_a_stopped_call_comes_in_as_it_was_stopped(kit: Kit) -> None:
+    kit.agent(replies=[{"text": "one two three four", "chunk_size": 4, "delay_secs": 1}])
+    kit.submit({"type": "client.message", "message": {"role": "user", "content": "count"}})
+    kit.until("llm.call.requested")
+    kit.stop()
+    kit.until_idle()
+    text = exported(kit, "jsonl")
+    assert '"status":"aborted"' in text
+    bring(kit, text, session_id="s-2")
+    assert renamed(exported(kit, "jsonl", "s-2"), "s-2") == text
+
+
 def test_an_import_never_changes_what_is_there(kit: Kit) -> None:
     """R12, F50: the original stays as it is, byte for byte."""
     talk(kit)
