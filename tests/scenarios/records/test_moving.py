@@ -21,7 +21,8 @@ from agentflow.testing import Kit
 from agentflow.testing.postgres import schema
 from tests.scenarios.support import call, rows
 
-OURS = {"session_key", "key", "epoch", "owner", "lease_until", "stop_turn", "updated_at"}
+# what belongs to the database and to whoever runs it
+OURS = {"session_key", "key", "epoch", "owner", "lease_until", "stop_turn", "updated_at", "traceparent"}
 ASK = call("ask_user", questions=[{"header": "Which", "question": "Which one?"}])
 
 
@@ -83,7 +84,7 @@ def renamed(text: str, session: str = "s-1") -> str:
 def test_every_column_of_every_table_leaves_with_the_session_unless_it_belongs_to_the_database() -> None:
     tables = {name: table for name, table in Base.metadata.tables.items() if name not in ("sweep", "session")}
     assert {name: {column.name: column.optional for column in table.columns} for name, table in TABLES.items()} == {
-        name: {column.name: bool(column.nullable) for column in table.columns if column.name != "session_key"}
+        name: {column.name: bool(column.nullable) for column in table.columns if column.name not in OURS}
         for name, table in tables.items()
     }
     assert {name: ("session_key", *table.key) for name, table in TABLES.items()} == {
