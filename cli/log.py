@@ -33,6 +33,8 @@ class _Shown(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         from agentflow import redact
 
+        if getattr(record, "turn_state", None) == "failed":
+            return  # the command that runs the turn says so itself, and why
         try:
             text = shown(record, whole=logging.getLogger(record.name).isEnabledFor(logging.DEBUG))
         except Exception:  # a message whose arguments do not fit it is nobody's reason to fail
@@ -41,11 +43,14 @@ class _Shown(logging.Handler):
 
 
 def shown(record: logging.LogRecord, *, whole: bool) -> str:
-    """What is shown of a record: its message, and of an exception the author's own lines, or all of them."""
+    """What is shown of a record: its message, and of an exception the author's own lines, or all of them.
+
+    An exception that told a secret is a text by then, and shown as it is.
+    """
     told = f"{record.levelname.lower()}: {record.getMessage()}"
     error = record.exc_info[1] if record.exc_info else None
     if error is None:
-        return told
+        return f"{told}\n{record.exc_text}" if record.exc_text else told
     if whole:
         return f"{told}\n{''.join(traceback.format_exception(error))}"
     return "\n".join([told, *author_lines(error)])

@@ -12,7 +12,7 @@ from agentflow.agents.parts import used_interfaces
 from agentflow.config.agent_config import AgentConfig, Interface
 from agentflow.config.document.problems import Path as KeyPath
 from agentflow.config.keys.references import SCRIPTED
-from agentflow.config.project import find_home, open_project
+from agentflow.config.project import Project, find_agent, find_home, open_project, sub_agent_reference
 from agentflow.errors import AgentflowError, ModelError
 from agentflow.models.errors import call_limit, too_slow
 from agentflow.models.open import open_model
@@ -42,11 +42,27 @@ class Connection:
 async def connect_agent(agent: str | Path, project: str | Path = ".") -> tuple[Connection, ...]:
     """Ask each interface of an agent, given by name or path, for a word, side by side, within its time limit.
 
+    Sub-agents that lie in no `agents/` of the project are asked too: nobody else names them.
     What an interface says first is enough: then its connection is closed. Raises `AgentNotFound`, `InvalidConfig`.
     """
     path, home = find_home(project, agent)
-    config = open_project(home).load(path, os.environ)
-    return tuple(await asyncio.gather(*(_connection(config, *used) for used in used_interfaces(config))))
+    configs = _with_hidden(open_project(home), home, path)
+    asked = (_connection(config, *used) for config in configs for used in used_interfaces(config))
+    return tuple(await asyncio.gather(*asked))
+
+
+def _with_hidden(project: Project, home: Path, path: Path) -> list[AgentConfig]:
+    """The agent, and each sub-agent of its own or of theirs that only a path leads to."""
+    found = {path.resolve(): project.load(path, os.environ)}
+    waiting = list(found)
+    while waiting:
+        config = found[waiting.pop(0)]
+        for name in config.sub_agents:
+            child = find_agent(home, sub_agent_reference(config, name)).resolve()
+            if child not in found and child.parent.parent != home.resolve() / "agents":
+                found[child] = project.load(child, os.environ)
+                waiting.append(child)
+    return list(found.values())
 
 
 async def _connection(config: AgentConfig, name: str, interface: Interface, key: KeyPath) -> Connection:

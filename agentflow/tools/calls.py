@@ -77,12 +77,24 @@ async def prepare_apart(call: ToolCall, tools: Mapping[str, Tool]) -> Prepared |
     tool = tools.get(call.name)
     if tool is None:
         return _no_such_tool(call.name, tools)
+    return await _apart(tool, call.arguments, lambda: prepare(call, tools))
+
+
+async def change(prepared: Prepared, arguments: dict[str, Any]) -> Prepared | ToolResult:
+    """The call with the arguments that a hook gives it instead; long ones are checked apart too (T14, T36)."""
+    call, tool = prepared.call, prepared.tool
+    given = json.dumps(arguments, ensure_ascii=False)
+    if len(given) <= _LONG:
+        return prepare_with(call, tool, arguments)
+    return await _apart(tool, given, lambda: prepare_with(call, tool, arguments))
+
+
+async def _apart(tool: Tool, given: str, check: Callable[[], Prepared | ToolResult]) -> Prepared | ToolResult:
     try:
         async with asyncio.timeout(tool.timeout_secs or None):
-            return await on_a_thread(asyncio.get_running_loop(), lambda: prepare(call, tools))
+            return await on_a_thread(asyncio.get_running_loop(), check)
     except TimeoutError:
-        said = f"they could not be checked within {tool.timeout_secs:g} seconds"
-        return _refused_arguments(tool, said, call.arguments)
+        return _refused_arguments(tool, f"they could not be checked within {tool.timeout_secs:g} seconds", given)
 
 
 def is_long(call: ToolCall) -> bool:

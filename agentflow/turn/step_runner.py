@@ -190,7 +190,10 @@ class StepRunner:
             answer_id, answer = closed.answer_id, closed.answer
         self._live.fire(how.trigger)
         level = logging.WARNING if to_state == TurnState.FAILED else logging.DEBUG
-        self._agent.logger.log(level, "turn %s of session %s is %s", self.turn_id, journal.session_id, to_state)
+        self._agent.logger.log(
+            level, "turn %s of session %s is %s", self.turn_id, journal.session_id, to_state,
+            extra={"turn_state": str(to_state)},
+        )  # fmt: skip
         opening = self._opening(execution, to_state, answer)
         self._remember(execution)
         awaited = how.awaited

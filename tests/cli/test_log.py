@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import pytest
 
-from cli.log import author_lines
+from agentflow.secrets.known import learn
+from agentflow.secrets.logs import guard_logs
+from cli.log import author_lines, shown_log
 from tests.cli.conftest import Command
 
 FLOW = '''
@@ -85,8 +88,15 @@ def test_a_debug_log_has_the_traceback_in_full(agentflow: Command, project: Path
     assert "json/decoder.py" in err
 
 
-def test_a_failed_turn_is_a_warning(agentflow: Command) -> None:
-    assert "warning: turn " in agentflow("run", "broken", "Hello").err
+def test_a_failed_turn_is_a_warning_of_the_log_and_told_once(
+    agentflow: Command, caplog: pytest.LogCaptureFixture
+) -> None:
+    """D48: the command says itself why the turn failed."""
+    err = agentflow("run", "broken", "Hello").err
+    (record,) = [each for each in caplog.records if each.getMessage().endswith("is failed")]
+    assert record.levelname == "WARNING"
+    assert "warning: " not in err
+    assert err.count("error (model_error.auth)") == 1
 
 
 def test_a_recursion_and_a_circle_of_causes_are_told_in_few_lines() -> None:
@@ -98,3 +108,18 @@ def test_a_recursion_and_a_circle_of_causes_are_told_in_few_lines() -> None:
     first, second = raised.value, ValueError("second")
     first.__cause__, second.__cause__ = second, first
     assert len(author_lines(first)) < 20
+
+
+def test_a_traceback_that_told_a_secret_is_shown_without_it(capsys: pytest.CaptureFixture[str]) -> None:
+    """Z4: it is a text by then, and still says what failed."""
+    guard_logs()
+    learn("correct horse", "${WORDS}")
+    with shown_log():
+        try:
+            raise ValueError("correct horse is wrong")
+        except ValueError:
+            logging.getLogger("agentflow.agent.mine").exception("it failed")
+    said = capsys.readouterr().err
+    assert "error: it failed" in said
+    assert "ValueError: ${WORDS} is wrong" in said
+    assert "correct horse" not in said

@@ -94,7 +94,8 @@ def test_an_agent_that_is_not_there_gives_3_and_where_agents_are_looked_for(agen
 def test_a_failed_turn_gives_1_and_one_line_that_says_why(agentflow: Command) -> None:
     done = agentflow("run", "broken", "Hello")
     assert (done.code, done.out) == (1, "")
-    assert [line for line in done.err.splitlines() if "model_error.auth" in line]
+    (why,) = [line for line in done.err.splitlines() if not line.startswith(("note: ", "session: "))]
+    assert why.startswith("error (model_error.auth): ")
     assert "Traceback" not in done.err
 
 

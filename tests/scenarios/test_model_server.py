@@ -233,7 +233,9 @@ def test_nobody_but_the_server_was_called(talk: Talk) -> None:
 def test_the_library_is_quiet_and_the_key_is_kept(talk: Talk) -> None:
     """Standard output is the result only; the key stands in no output and no row."""
     for done in talk.done:
-        assert done.err == "" or done.code == 4
+        # on a slow machine what takes long is told of
+        said = [line for line in done.err.splitlines() if not line.startswith("still going on after")]
+        assert said == [] or done.code == 4
         assert KEY not in done.out + done.err
     (db,) = talk.project.folder.rglob("agentflow.db")
     assert not any(KEY.encode() in file.read_bytes() for file in db.parent.glob("agentflow.db*"))

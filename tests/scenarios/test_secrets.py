@@ -1,4 +1,4 @@
-"""Z4: a canary in each place that can hold a credential, looked for in everything that is stored, sent or shown."""
+"""Z4, D79: a canary in each place of a credential, looked for in everything that is stored, sent or shown."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Any
 from agentflow.message import ToolCall
 from agentflow.telemetry import shapes, spans
 from agentflow.telemetry.spans import Around
-from agentflow.tools.calls import Prepared, execute, finalize, prepare, prepare_with
+from agentflow.tools.calls import Prepared, change, execute, finalize, prepare
 from agentflow.tools.materials import read
 from agentflow.tools.results import ToolResult, refused
 from agentflow.tools.tool import CLIENT, WORKER
@@ -57,7 +57,7 @@ class ToolRuns:
             if "deny" in said:
                 return refused(said["deny"], "denied")
             if "arguments" in said:
-                changed = prepare_with(prepared.call, prepared.tool, said["arguments"])
+                changed = await change(prepared, said["arguments"])
                 if isinstance(changed, ToolResult):
                     return changed
                 prepared = changed

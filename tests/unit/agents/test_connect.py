@@ -95,3 +95,22 @@ def test_no_secret_is_shown_whoever_repeats_it(tmp_path: Path, monkeypatch: pyte
     (found,), _ = asked(tmp_path, echo, interface)
     assert found.message is not None
     assert "bad: *** *** ${SOME_API_KEY}" in found.message
+
+
+def test_sub_agents_that_only_a_path_leads_to_are_asked_too(tmp_path: Path) -> None:
+    """A4: also theirs, each once; those under agents/ are agents of the project and asked as such."""
+    for place, more in (
+        ("parts/inner", "sub_agents: [../deeper]"),
+        ("parts/deeper", "sub_agents: [../inner]"),
+        ("agents/known", ""),
+    ):
+        folder = tmp_path / place
+        folder.mkdir(parents=True)
+        (folder / "replies.yaml").write_text("replies: [{text: ok}]\n")
+        (folder / "agent.yaml").write_text(
+            f"name: {folder.name}\ndescription: d\nmodel: scripted/replies.yaml\n{more}\n"
+        )
+    (tmp_path / "replies.yaml").write_text("replies: [{text: ok}]\n")
+    (tmp_path / "agent.yaml").write_text("name: a\nmodel: scripted/replies.yaml\nsub_agents: [./parts/inner, known]\n")
+    found = asyncio.run(connect_agent(tmp_path / "agent.yaml", tmp_path))
+    assert [Path(each.where.split(":")[0]).parent.name for each in found] == [tmp_path.name, "inner", "deeper"]

@@ -1,4 +1,4 @@
-"""Mistakes authors typically make, and the words of the message that help (A2, A4; D41-D48)."""
+"""Mistakes authors typically make, and the words of the message that help (A2, A4; D41-D48, D43, D46)."""
 
 from __future__ import annotations
 

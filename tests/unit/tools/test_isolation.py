@@ -14,7 +14,7 @@ import pytest
 from pydantic import BaseModel, field_validator
 
 from agentflow.message import ToolCall
-from agentflow.tools.calls import Prepared, execute, is_long, prepare, prepare_apart
+from agentflow.tools.calls import Prepared, change, execute, is_long, prepare, prepare_apart
 from agentflow.tools.flows.context import FlowContext
 from agentflow.tools.flows.library import make_flow
 from agentflow.tools.results import ToolResult
@@ -144,6 +144,22 @@ def test_a_check_that_does_not_end_is_given_up_with_the_time_of_the_tool() -> No
     never.set()
     assert isinstance(given_up, ToolResult)
     assert (given_up.error_code, given_up.ok) == ("invalid_arguments", False)
+    assert "could not be checked within 0.05 seconds" in given_up.text
+
+
+def test_long_arguments_that_a_hook_gives_are_checked_on_a_thread_within_the_tools_time() -> None:
+    """T14, T36: they are nobody else's wait either."""
+    threads: list[threading.Thread] = []
+    tool = checked_by(lambda _: threads.append(threading.current_thread()))["look"]
+    asked = Prepared(ToolCall("c-1", "look", "{}"), tool, {})
+    changed = asyncio.run(change(asked, {"x": "a" * 30_000}))
+    assert isinstance(changed, Prepared)
+    assert (changed.arguments["x"][:1], threads != [threading.current_thread()]) == ("a", True)
+    never = threading.Event()
+    endless = checked_by(lambda _: never.wait(30) and None, timeout_secs=0.05)["look"]
+    given_up = asyncio.run(change(Prepared(asked.call, endless, {}), {"x": "a" * 30_000}))
+    never.set()
+    assert isinstance(given_up, ToolResult)
     assert "could not be checked within 0.05 seconds" in given_up.text
 
 

@@ -168,6 +168,7 @@ def test_an_empty_file_and_a_list_at_the_top_are_data() -> None:
     ],
 )
 def test_what_cannot_be_read_says_where_and_what_to_do(text: bytes | str, place: str, said: str) -> None:
+    """A4, D43"""
     message = refusal(text)
     assert message.startswith(f"f.yaml:{place}: ")
     assert said in message
