@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 import agentflow as package
 from agentflow import InvalidInput, Recorder, Replay
+from agentflow.models.assembly import Reply
 from agentflow.testing import Kit
 
 ASK = "What is the weather in Linz?"
@@ -145,6 +147,21 @@ def test_the_kit_replays_a_recording_and_counts_what_is_left(agentflow: Kit, rec
     assert agentflow.leftovers() == ["2 recorded replies were not used"]
     assert agentflow.send(ASK).answer == "It is mild in Linz"
     assert agentflow.leftovers() == []
+
+
+def test_models_that_reply_at_once_leave_whole_lines(tmp_path: Path) -> None:
+    path = tmp_path / "replies.jsonl"
+    recorder = Recorder(path)
+
+    def keep(number: int) -> None:
+        messages = [{"role": "system", "content": "s" * 50_000}, {"role": "user", "content": str(number)}]
+        request = package.ModelRequest(str(number), "main", messages)
+        recorder.keep(request, "m", Reply(str(number) * 20_000, "", (), None, "stop", None), None)
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(keep, range(40)))
+    assert len(Replay(path).unused()) == 40
+    assert path.read_text("utf-8").count("s" * 50_000) == 1
 
 
 def test_litellm_is_not_loaded_for_a_replay(agentflow: Kit, recording: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from pathlib import Path
@@ -27,6 +28,7 @@ class Recorder:
     def __init__(self, path: str | Path) -> None:
         self._path = Path(path)
         self._known: set[str] = set()
+        self._writing = threading.Lock()  # models of one recorder write from threads of their own
         if self._path.exists() and self._path.stat().st_size:
             self._known.update(read_recording(self._path).parts)
         else:
@@ -38,12 +40,12 @@ class Recorder:
     def keep(self, request: ModelRequest, model: str, reply: Reply, failure: Failure | None) -> None:
         """Write one reply. Raises `ModelError` when the file cannot be written: a recording has no holes."""
         asked, parts = comparable(request)
-        lines = lines_of(asked, model, parts, reply, failure, self._known)
-        try:
-            self._append(lines)
-        except InvalidInput as error:
-            raise ModelError("script", error.message) from None
-        self._known.update(asked.parts)
+        with self._writing:
+            try:
+                self._append(lines_of(asked, model, parts, reply, failure, self._known))
+            except InvalidInput as error:
+                raise ModelError("script", error.message) from None
+            self._known.update(asked.parts)
 
     def _append(self, text: str) -> None:
         try:
@@ -60,7 +62,6 @@ class _RecordedModel:
         self.own_timeout_secs: float | None = getattr(model, "own_timeout_secs", None)
         self._model = model
         self._recorder = recorder
-        self._writing = asyncio.Lock()
 
     def is_loaded(self) -> bool:
         return not isinstance(self._model, Loading) or self._model.is_loaded()
@@ -98,5 +99,4 @@ class _RecordedModel:
             failure = Failure(error.kind, said, error.retry_after)
         elif reply.finish_reason is None:
             failure = Failure("cut", said)
-        async with self._writing:
-            await asyncio.to_thread(self._recorder.keep, request, self.name, reply, failure)
+        await asyncio.to_thread(self._recorder.keep, request, self.name, reply, failure)

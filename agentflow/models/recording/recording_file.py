@@ -73,8 +73,8 @@ def lines_of(
 def append(path: Path, text: str) -> None:
     """Add to the file, which only its owner may read. Raises `OSError`."""
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
+    with os.fdopen(descriptor, "wb", buffering=0) as file:  # one write, so that lines of two processes stay whole
+        file.write(text.encode())
 
 
 def _wrong(path: Path, line: int, why: str) -> InvalidInput:
