@@ -64,8 +64,8 @@ BREAKS = (
     ),
     Break(
         "resume-worked", "store/session/resume.py",
-        "            worked=self._worked(),\n",
-        "",
+        "            worked=worked, traceparent=traceparent,\n",
+        "            traceparent=traceparent,\n",
         (
             "scenarios/test_limits.py::test_the_time_of_earlier_steps_counts_and_the_pause_between_them_does_"
         "not",
