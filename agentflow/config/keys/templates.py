@@ -58,7 +58,7 @@ def template_complaints(text: str, inputs: Collection[str] | None) -> list[tuple
         _template(text)
     except TemplateSyntaxError as error:
         return [(error.lineno, f"template error: {error.message}")]
-    except RecursionError:
+    except (RecursionError, SyntaxError):  # the compiler of Python takes 20 blocks within each other
         return [(1, "template error: it is nested too deeply")]
     found = [*_unknown_variables(tree), *(_unknown_inputs(tree, inputs) if inputs is not None else ())]
     outside = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)

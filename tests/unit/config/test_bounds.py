@@ -99,7 +99,13 @@ def test_nothing_is_computed_while_a_template_is_compiled(expression: str, aroun
 
 
 @pytest.mark.parametrize(
-    "text", ["{{ " + "[" * 1000 + "]" * 1000 + " }}", "{{ " + "(" * 3000 + "1", "{% if 1 %}" * 2000]
+    "text",
+    [
+        "{{ " + "[" * 1000 + "]" * 1000 + " }}",
+        "{{ " + "(" * 3000 + "1",
+        "{% if 1 %}" * 2000,
+        "{% for a in [] %}" * 30 + "{% endfor %}" * 30,
+    ],
 )
 def test_a_template_that_is_nested_deeply_is_refused(text: str) -> None:
     assert "template error" in template_complaints(text, ())[0][1]
