@@ -1,7 +1,7 @@
 """What of a session leaves the database with it: every table's columns, and the order that its rows go in.
 
-A session's key, who runs it where, and the spans of their telemetry, belong to the database and stay. When it was last
-used is not told either: an import is a use of its own.
+A session's key, and who runs it where, belong to the database and stay. When it was last used is not told either: an
+import is a use of its own.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from agentflow.testing.postgres import schema
 from tests.scenarios.support import call, rows
 
 # what belongs to the database and to whoever runs it
-OURS = {"session_key", "key", "epoch", "owner", "lease_until", "stop_turn", "updated_at", "traceparent"}
+OURS = {"session_key", "key", "epoch", "owner", "lease_until", "stop_turn", "updated_at"}
 ASK = call("ask_user", questions=[{"header": "Which", "question": "Which one?"}])
 
 
