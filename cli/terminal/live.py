@@ -11,6 +11,7 @@ class LiveText:
     def __init__(self) -> None:
         self._call_id: str | None = None
         self._shown = ""  # the text of the call that streams now
+        self._asked: set[str] = set()  # the calls whose replies a person reads
         self._broken = False  # its open line was ended already
 
     def delta(self, data: dict[str, Any]) -> str:
@@ -28,6 +29,22 @@ class LiveText:
         self._shown += text
         self._broken = False
         return line_break + text
+
+    def requested(self, data: dict[str, Any]) -> None:
+        """A model call begins."""
+        if data["purpose"] == "main" and "execution" not in data:
+            self._asked.add(data["call_id"])
+
+    def recorded(self, message: dict[str, Any]) -> str:
+        """What is still to print of a reply that is recorded: a reader who was late has missed deltas of it."""
+        text = message.get("content")
+        if message["id"] not in self._asked or not isinstance(text, str):
+            return ""
+        self._asked.discard(message["id"])
+        shown = self._shown if message["id"] == self._call_id else ""
+        if not text.startswith(shown) or text == shown:
+            return ""
+        return self.delta({"call_id": message["id"], "text": text[len(shown) :]})
 
     def break_line(self) -> str:
         """The end of the line that stands open, for whoever writes beside the text; empty when none does."""

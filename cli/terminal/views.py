@@ -47,8 +47,7 @@ class LiveAnswer(Answer):
         self._live = LiveText()
 
     def event(self, event: Event) -> None:
-        if event.type == "llm.delta":
-            self.output.write(self._live.delta(event.data))
+        self.output.write(_coming(self._live, event))
 
     def break_line(self) -> None:
         self.output.write(self._live.break_line())
@@ -69,9 +68,8 @@ class MarkdownAnswer(Answer):
         self._live, self._coming, self._shown = LiveText(), "", ""
 
     def event(self, event: Event) -> None:
-        if event.type == "llm.delta":
-            self._coming += self._live.delta(event.data)
-        elif event.type == "llm.call.completed" and self._coming:
+        self._coming += _coming(self._live, event)
+        if event.type in ("llm.call.completed", "message.new") and self._coming:
             self._show(self._coming.removeprefix("\n"))
 
     def end(self, result: TurnResult) -> None:
@@ -82,6 +80,15 @@ class MarkdownAnswer(Answer):
         colors = has_colors(COLOR.choice, os.environ, is_terminal=self.output.is_terminal)
         self.output.painted(laid_out(text, self.output.columns, colors=colors))
         self._coming, self._shown = "", text
+
+
+def _coming(live: LiveText, event: Event) -> str:
+    """What an event adds to the text a person reads."""
+    if event.type == "llm.call.requested":
+        live.requested(event.data)
+    if event.type == "message.new":
+        return live.recorded(event.data["message"])
+    return live.delta(event.data) if event.type == "llm.delta" else ""
 
 
 def laid_out(text: str, columns: int, *, colors: bool) -> str:

@@ -50,3 +50,18 @@ def test_nothing_streamed_is_lost_and_the_last_line_ends(pieces: list[tuple[str,
     assert "".join(text for _, text in pieces).replace("\n", "") in shown.replace("\n", "")
     assert (answer or "") in shown
     assert not shown or shown.endswith("\n")
+
+
+def test_what_a_late_reader_missed_of_a_reply_is_printed_once_it_is_recorded() -> None:
+    """Of a reply with tool calls it is told nowhere else; one whose call is not the main run's is not shown."""
+    live = LiveText()
+    live.requested({"call_id": "c1", "purpose": "main"})
+    live.requested({"call_id": "c2", "purpose": "main"})
+    live.requested({"call_id": "c3", "purpose": "main", "execution": 2})
+    shown = live.delta({"call_id": "c1", "offset": 0, "text": "Let me "})
+    shown += live.recorded({"id": "c1", "content": "Let me look."})
+    shown += live.recorded({"id": "c1", "content": "Let me look."})
+    shown += live.recorded({"id": "c3", "content": "a sub-agent's"})
+    shown += live.recorded({"id": "of-the-client", "content": "sent with a view"})
+    shown += live.recorded({"id": "c2", "content": "It rains."})
+    assert shown + live.end("It rains.") == "Let me look.\nIt rains.\n"
