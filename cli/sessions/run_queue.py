@@ -12,7 +12,9 @@ from ..exits import Exit, of_turn
 from ..terminal.output import Output, note
 
 if TYPE_CHECKING:
-    from agentflow import Runtime
+    from agentflow import Runtime, TurnResult
+
+    from ..terminal.status import Status
 
 
 @click.command("run-queue", short_help="Run the turns that wait in a session.")
@@ -33,7 +35,7 @@ async def _run(runtime: Runtime, session: str, output: Output, where: tuple[str,
 
     async with Interrupts() as interrupts:
         interrupts.ends_by(lambda: runtime.stop(session), runtime.end_turns)
-        results = await runtime.run_queue(session)
+        results = await _shown(runtime, session, output)
     for result in results:
         if as_json:
             output.json(result.as_dict())
@@ -46,3 +48,23 @@ async def _run(runtime: Runtime, session: str, output: Output, where: tuple[str,
     await tell_waiting(runtime, session, where)
     codes = [of_turn(result.state, result.error["code"] if result.error else None) for result in results]
     return interrupts.exit_code or next((code for code in codes if code), Exit.DONE)
+
+
+async def _shown(runtime: Runtime, session: str, output: Output) -> list[TurnResult]:
+    """Run the queue, and show what goes on meanwhile."""
+    import asyncio
+
+    from ..terminal.status import Status
+
+    async with Status(lambda: None, streams=False, quiet=output.quiet) as status:
+        following = asyncio.create_task(_follow(runtime, session, status))
+        try:
+            return await runtime.run_queue(session)
+        finally:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+
+
+async def _follow(runtime: Runtime, session: str, status: Status) -> None:
+    async for event in runtime.events(session, follow=True):
+        status.event(event)

@@ -8,10 +8,11 @@ import pty
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from agentflow import Event
+from agentflow import Event, Runtime
 from cli.terminal.status import Status
 from tests.cli.conftest import Command
 
@@ -48,8 +49,12 @@ def idle(project: Path) -> None:
 
 def _on_a_terminal(spawn: Spawn, variables: dict[str, str], *arguments: str) -> str:
     """What a terminal gets of both streams of a turn."""
+    return _shown_by(spawn, variables, "run", "idle", "Hello", *arguments)
+
+
+def _shown_by(spawn: Spawn, variables: dict[str, str], *command: str) -> str:
     ours, theirs = pty.openpty()
-    process = spawn("run", "idle", "Hello", *arguments, stdout=theirs, stderr=theirs, env=variables)
+    process = spawn(*command, stdout=theirs, stderr=theirs, env=variables)
     os.close(theirs)
     pieces: list[bytes] = []
     while piece := _read(ours):
@@ -78,6 +83,24 @@ def test_a_terminal_shows_the_running_tool_and_takes_it_away(spawn: Spawn) -> No
     assert "I am **there**.\r\n" in after
     assert "\x1b[2mnote: " in after
     assert "dawdle" not in after
+
+
+@pytest.mark.usefixtures("idle")
+def test_a_queue_that_is_run_shows_what_goes_on(spawn: Spawn, project: Path) -> None:
+    async def queued() -> None:
+        async with Runtime.open(project, serve_queues=False) as runtime:
+            first = await runtime.submit("s", _said("Hello"), agent="idle")
+            await runtime.submit("s", _said("Hello again") | {"queue": True}, agent="idle")
+            await runtime.result("s", first.turn_id)
+
+    asyncio.run(queued())
+    shown = _shown_by(spawn, COLORED, "sessions", "run-queue", "s")
+    assert "dawdle 0 s" in shown
+    assert shown.rpartition("dawdle 0 s")[2].count("I am **there**.") == 1
+
+
+def _said(text: str) -> dict[str, Any]:
+    return {"type": "client.message", "message": {"role": "user", "content": text}}
 
 
 @pytest.mark.usefixtures("idle")
