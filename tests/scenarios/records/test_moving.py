@@ -6,6 +6,7 @@ import base64
 import io
 import json
 import os
+import threading
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -130,10 +131,18 @@ def test_a_pause_is_answered_after_the_import(kit: Kit) -> None:
 
 
 def test_a_running_turn_comes_in_as_an_interrupted_one_and_is_repaired_by_the_next_request(kit: Kit) -> None:
+    taken = threading.Event()
+
+    def look(place: str) -> str:
+        """Look at a place, until the export is taken."""
+        taken.wait(60)
+        return f"seen {place}"
+
     kit.agent(tools=[look], replies=replied)
     kit.submit({"type": "client.message", "message": {"role": "user", "content": "look there"}})
     kit.until("tool.call.requested")
     bring(kit, exported(kit), session_id="s-2")
+    taken.set()
     kit.until_idle()
     kit._sessions.add("s-2")
     assert kit.status("s-2")["status"] == "aborted"
