@@ -23,8 +23,8 @@ from agentflow.live.owner import LEASE, RENEW, Owner, is_alive
 from agentflow.reading.status import is_running, open_pause
 from agentflow.records.chat_names import ChatNames
 from agentflow.result import Receipt, TurnResult
+from agentflow.store.outcomes import Claimed, Given, Moved, Queued, Recorded, Refused, Replayed, Stopped
 from agentflow.store.protocol import Store
-from agentflow.store.records import Claimed, Given, Moved, Queued, Recorded, Refused, Replayed, Stopped
 from agentflow.store.requests import Claim, Owning, Settle, Wake
 from agentflow.telemetry import spans
 from agentflow.turn.step_runner import StepRunner

@@ -46,8 +46,8 @@ from agentflow.records.retention import Retention
 from agentflow.result import Receipt, TurnResult
 from agentflow.running import POLL_SECS, RunningTurns
 from agentflow.secrets.logs import guard_logs
+from agentflow.store.outcomes import Moved, Stopped
 from agentflow.store.protocol import Store
-from agentflow.store.records import Moved, Stopped
 from agentflow.store.requests import Claim, MoveHead, Settle, Stop
 from agentflow.tools.results import refused, success
 

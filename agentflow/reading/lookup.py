@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from agentflow.conversation import arguments
 from agentflow.errors import TurnNotFound, no_session
+from agentflow.store.outcomes import TurnRef
 from agentflow.store.protocol import Store
-from agentflow.store.records import SessionRecord, StepRecord, TurnRef
+from agentflow.store.records import SessionRecord, StepRecord
 
 
 async def session_of(store: Store, session_id: str) -> SessionRecord:

@@ -16,9 +16,9 @@ from agentflow.message import Usage
 from agentflow.models.assembly import Reply
 from agentflow.models.protocol import Model, ModelRequest
 from agentflow.records.naming import PROMPT, name_in, title_messages
-from agentflow.store import rows
 from agentflow.store.protocol import Store
-from agentflow.store.rows import Row
+from agentflow.store.rows import changes, inserts
+from agentflow.store.rows.written import Row
 from agentflow.telemetry import spans
 from agentflow.text import compact_json, digest
 from agentflow.turn.calls.model_stream import stream_reply
@@ -126,13 +126,13 @@ def _rows(step: int, asked: _Asked) -> tuple[Row, ...]:
     prompt, messages = digest(PROMPT), compact_json(asked.messages)
     sent = {"messages": digest(messages)}
     return (
-        rows.InsertBlob(prompt, PROMPT),
-        rows.InsertBlob(sent["messages"], messages),
-        rows.InsertLlmCall(
+        inserts.InsertBlob(prompt, PROMPT),
+        inserts.InsertBlob(sent["messages"], messages),
+        inserts.InsertLlmCall(
             id=stream.call_id, turn=0, execution=0, step=step, iteration=0, purpose="title", model=stream.model,
             status="requested", requested_at=asked.at, branch=None, depth=None,
         ),
-        rows.EndLlmCall(
+        changes.EndLlmCall(
             status="completed" if asked.failure is None else "errored",
             duration_ms=stream.milliseconds(), first_token_ms=stream.first_token_ms, attempts=stream.attempts,
             request_chars=stream.request_chars, prompt_hash=prompt, tools_hash=None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agentflow import clock
-from agentflow.store.kept import SnapshotRecord
+from agentflow.store.records import SnapshotRecord
 
 
 def as_dict(number: int, record: SnapshotRecord) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from agentflow.clock import Instant
 from agentflow.events import LogEntry
 from agentflow.message import Usage
 from agentflow.store.counted import Counts, SentCall
-from agentflow.store.kept import SnapshotRecord
 from agentflow.store.portable import Portable
-from agentflow.store.rows import Row
+from agentflow.store.records import SnapshotRecord
+from agentflow.store.rows.written import Row
 from agentflow.store.sweeping import DeleteUnused, ListUnused, Unused
 
 

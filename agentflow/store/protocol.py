@@ -16,28 +16,30 @@ from agentflow.conversation.queue import Entry
 from agentflow.conversation.tree import Place
 from agentflow.events import Event
 from agentflow.store.ledger_protocol import Ledger
-from agentflow.store.records import (
+from agentflow.store.outcomes import (
     Appended,
-    CallLeftOpen,
     Claimed,
     Given,
-    Listed,
     Merged,
     Moved,
-    PathEntry,
-    Planned,
     Queued,
     Recorded,
     Refused,
     Replayed,
+    Settled,
+    Stopped,
+    TurnRef,
+)
+from agentflow.store.records import (
+    CallLeftOpen,
+    Listed,
+    PathEntry,
+    Planned,
     RunRecord,
     SessionRecord,
-    Settled,
     StepRecord,
-    Stopped,
     TodoRecord,
     Tree,
-    TurnRef,
     TurnRows,
     Versions,
 )

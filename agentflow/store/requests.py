@@ -11,7 +11,7 @@ from agentflow.conversation.inbox import ClientTool, Input
 from agentflow.conversation.tree import Place
 from agentflow.events import LogEntry
 from agentflow.message import Message
-from agentflow.store.rows import Row
+from agentflow.store.rows.written import Row
 from agentflow.tools.tool import MAX_RESULT_CHARS
 from agentflow.turn_table import Trigger
 

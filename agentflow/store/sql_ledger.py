@@ -9,10 +9,10 @@ from agentflow.clock import Instant
 from agentflow.message import Usage
 from agentflow.store.counted import Counts, SentCall
 from agentflow.store.jobs import delete
-from agentflow.store.kept import SnapshotRecord
 from agentflow.store.ledger import counts, feedback, memories, names, portable, sent, snapshots, sweep_lease
 from agentflow.store.portable import Portable
-from agentflow.store.rows import Row
+from agentflow.store.records import SnapshotRecord
+from agentflow.store.rows.written import Row
 from agentflow.store.session.close_turn import turn_usage
 from agentflow.store.sql.reader import Reader
 from agentflow.store.sql.writer import Writer

@@ -18,31 +18,33 @@ from agentflow.store.jobs.delete import delete
 from agentflow.store.jobs.merge_view import merge_view
 from agentflow.store.jobs.move_head import move_head
 from agentflow.store.jobs.stop import stop
-from agentflow.store.reads import calls, events, messages, plans, sessions, turns
-from agentflow.store.reads.turn_rows import turn_rows
-from agentflow.store.reads.versions import versions_at
-from agentflow.store.records import (
+from agentflow.store.outcomes import (
     Appended,
-    CallLeftOpen,
     Claimed,
     Given,
-    Listed,
     Merged,
     Moved,
-    PathEntry,
-    Planned,
     Queued,
     Recorded,
     Refused,
     Replayed,
+    Settled,
+    Stopped,
+    TurnRef,
+)
+from agentflow.store.reads import calls, events, messages, plans, sessions, turns
+from agentflow.store.reads.turn_rows import turn_rows
+from agentflow.store.reads.versions import versions_at
+from agentflow.store.records import (
+    CallLeftOpen,
+    Listed,
+    PathEntry,
+    Planned,
     RunRecord,
     SessionRecord,
-    Settled,
     StepRecord,
-    Stopped,
     TodoRecord,
     Tree,
-    TurnRef,
     TurnRows,
     Versions,
 )

@@ -23,10 +23,10 @@ from agentflow.live.history_cache import HistoryCache, Remembered
 from agentflow.live.interrupt import Interrupt, Interrupted
 from agentflow.message import TurnState
 from agentflow.result import TurnResult
-from agentflow.store import rows
+from agentflow.store.outcomes import Claimed
 from agentflow.store.protocol import Store
-from agentflow.store.records import Claimed
 from agentflow.store.requests import Owning
+from agentflow.store.rows import changes
 from agentflow.telemetry import shapes, spans
 from agentflow.telemetry.spans import Around
 from agentflow.turn import resume_delegated
@@ -181,7 +181,7 @@ class StepRunner:
         self._tell(span, how)
         span.say(lambda: {"agentflow.turn.state": str(to_state)})
         if how.awaited is not None and self._claimed.traceparent is None and (name := span.traceparent()) is not None:
-            execution.staging.add(rows.KeepTraceparent(name, journal.turn))
+            execution.staging.add(changes.KeepTraceparent(name, journal.turn))
         if how.close is None:
             ending.stage(execution, how, move)
             started = await execution.end(to_state, owning=owning)

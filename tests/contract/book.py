@@ -17,11 +17,11 @@ from agentflow.conversation.tree import Place
 from agentflow.errors import InvalidInput
 from agentflow.events import LogEntry
 from agentflow.message import ExecutionStatus, Message, ToolCall, TurnState
-from agentflow.store import rows
-from agentflow.store.message_rows import message_row
-from agentflow.store.records import Appended, Claimed
+from agentflow.store.outcomes import Appended, Claimed
 from agentflow.store.requests import Append, Claim, End, Owning
-from agentflow.store.rows import Row
+from agentflow.store.rows import changes, inserts
+from agentflow.store.rows.messages import message_row
+from agentflow.store.rows.written import Row
 from agentflow.store.sql.database import open_database
 from agentflow.store.sql.tables import Base
 from agentflow.store.sql.transaction import Tx
@@ -110,13 +110,13 @@ class Book:
         place = turn.head or Place(1, 0)
         asked = compact_json([{"header": "Size", "question": "Which size?", "options": [], "multi_select": False}])
         written: list[Row] = [
-            rows.InsertToolCall(turn.execution, call_id, turn.number, asks.id, "ask_user", "planned", None),
-            rows.InsertQuestion(turn.execution, call_id, turn.number, "pending", asked, NOW, None, *place),
-            rows.EndTurn(
+            inserts.InsertToolCall(turn.execution, call_id, turn.number, asks.id, "ask_user", "planned", None),
+            inserts.InsertQuestion(turn.execution, call_id, turn.number, "pending", asked, NOW, None, *place),
+            changes.EndTurn(
                 TurnState.PAUSED_ASK_USER, None, None, None, 1, 2, None, None, "0.5", turn.number, TurnState.RUNNING
             ),
-            rows.EndStep(TurnState.PAUSED_ASK_USER, NOW, 7, None, None, turn.step),
-            rows.MoveExecution(ExecutionStatus.PENDING_USER_INPUT, None, turn.execution),
+            changes.EndStep(TurnState.PAUSED_ASK_USER, NOW, 7, None, None, turn.step),
+            changes.MoveExecution(ExecutionStatus.PENDING_USER_INPUT, None, turn.execution),
         ]
         await self.end(turn, written, state=TurnState.PAUSED_ASK_USER)
 
@@ -133,7 +133,7 @@ class Book:
 
     @staticmethod
     def write(turn: Turn, written: Sequence[Row], log: Sequence[LogEntry] = (), at: int = NOW) -> Append:
-        placed = [Place(row.branch, row.depth) for row in written if isinstance(row, rows.InsertMessage)]
+        placed = [Place(row.branch, row.depth) for row in written if isinstance(row, inserts.InsertMessage)]
         turn.head = placed[-1] if placed else turn.head
         branch = turn.head.branch if turn.head is not None else 0
         return Append(turn.key, turn.epoch, turn.number, at, turn.head, turn.number, branch, written, log)
@@ -178,12 +178,12 @@ def _begin(tx: Tx, session_id: str, agent: str, at: int) -> Turn:
     )  # fmt: skip
     turn = Turn(key, epoch, number, f"turn-{number}", None if branch is None else Place(branch, depth))
     written: list[Row] = [
-        rows.InsertTurn(number, turn.id, TurnState.RUNNING, "hash", at, None, seq - 1),
-        rows.InsertStep(number, number, TurnState.RUNNING, at, None),
-        rows.InsertExecution(number, number, agent, "hash", "RUNNING", at),
+        inserts.InsertTurn(number, turn.id, TurnState.RUNNING, "hash", at, None, seq - 1),
+        inserts.InsertStep(number, number, TurnState.RUNNING, at, None),
+        inserts.InsertExecution(number, number, agent, "hash", "RUNNING", at),
     ]
     if number == 1:
-        written.append(rows.InsertBranch(1, None, 0))
+        written.append(inserts.InsertBranch(1, None, 0))
     tx.write(key, written)
     tx.log(key, seq, number, events.happened([events.plain(events.TURN_STARTED, {"turn_id": turn.id})], at))
     return turn
@@ -194,8 +194,8 @@ def ended(
 ) -> list[Row]:
     """The rows that end a turn and its step."""
     return [
-        rows.EndTurn(state, NOW, None, None, 1, 2, None, None, "0.5", turn.number, TurnState.RUNNING),
-        rows.EndStep(state, NOW, 7, None if answer is None else answer.id, chars, turn.number),
+        changes.EndTurn(state, NOW, None, None, 1, 2, None, None, "0.5", turn.number, TurnState.RUNNING),
+        changes.EndStep(state, NOW, 7, None if answer is None else answer.id, chars, turn.number),
     ]
 
 

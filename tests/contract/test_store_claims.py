@@ -16,7 +16,7 @@ from agentflow.errors import (
     TurnAlreadyActive,
 )
 from agentflow.message import TurnState
-from agentflow.store.records import Claimed, Queued, Replayed
+from agentflow.store.outcomes import Claimed, Queued, Replayed
 from agentflow.store.requests import MergeView, Stop
 from tests.contract.book import NOW, Book, Turn, ended, owning_of, turn_of, user
 

@@ -12,11 +12,11 @@ from agentflow.clock import uuid7
 from agentflow.conversation.repair import INTERRUPTED
 from agentflow.errors import InvalidInput, NoPendingQuestion
 from agentflow.message import Message, ToolCall
-from agentflow.store import rows
-from agentflow.store.message_rows import message_row
 from agentflow.store.records import StepRecord
 from agentflow.store.requests import Append, Close, CloseTurn, MergeView, Seen, Settle
-from agentflow.store.rows import Row
+from agentflow.store.rows import changes, inserts
+from agentflow.store.rows.messages import message_row
+from agentflow.store.rows.written import Row
 from agentflow.turn_table import Trigger
 from tests.contract.book import NOW, Book, Turn, assistant, owning_of, turn_of, user
 
@@ -42,14 +42,14 @@ async def family(book: Book, *, heard: bool) -> Turn:
     below = assistant(None, ToolCall("x", "look", "{}"), ToolCall("y", "look", "{}"))
     spoken = {2: "said to its parent", 3: "said to the user" if heard else None}
     written: list[Row] = [
-        *(rows.InsertToolCall(1, each.id, 1, reply.id, each.name, "started", NOW) for each in calls),
-        rows.InsertExecution(2, 1, "worker", "hash", "RUNNING", NOW, 1, "c-1"),
-        rows.InsertExecution(3, 1, "desk", "hash", "RUNNING", NOW, 1, "c-2"),
-        rows.InsertBranch(2, None, 0, 2),
+        *(inserts.InsertToolCall(1, each.id, 1, reply.id, each.name, "started", NOW) for each in calls),
+        inserts.InsertExecution(2, 1, "worker", "hash", "RUNNING", NOW, 1, "c-1"),
+        inserts.InsertExecution(3, 1, "desk", "hash", "RUNNING", NOW, 1, "c-2"),
+        inserts.InsertBranch(2, None, 0, 2),
         message_row(below, 2, 1, 1, 2),
-        *(rows.InsertToolCall(2, each.id, 1, below.id, "look", "started", NOW) for each in below.tool_calls),
-        *(rows.InsertLlmCall(f"r-{run}", 1, run, 1, 1, "main", "m", "requested", NOW, None, None) for run in spoken),
-        *(rows.CheckpointLlmCall(text, f"r-{run}") for run, text in spoken.items() if text is not None),
+        *(inserts.InsertToolCall(2, each.id, 1, below.id, "look", "started", NOW) for each in below.tool_calls),
+        *(inserts.InsertLlmCall(f"r-{run}", 1, run, 1, 1, "main", "m", "requested", NOW, None, None) for run in spoken),
+        *(changes.CheckpointLlmCall(text, f"r-{run}") for run, text in spoken.items() if text is not None),
     ]
     await book.store.append(Append(turn.key, turn.epoch, 1, NOW, None, 3, 2, written, (), keeps_head=True))
     return turn
@@ -138,8 +138,8 @@ def test_the_end_says_when_why_and_what_it_took(book: Book) -> None:
 
     async def test() -> None:
         turn = await begun(book)
-        call = rows.InsertLlmCall("r-1", 1, 1, 1, 1, "main", "m", "requested", NOW, None, None)
-        cost = rows.EndLlmCall(
+        call = inserts.InsertLlmCall("r-1", 1, 1, 1, 1, "main", "m", "requested", NOW, None, None)
+        cost = changes.EndLlmCall(
             "completed", 1, 1, 1, 9, None, None, "stop", None, 5, 3, None, None, "0.25", None, None, None, "r-1"
         )  # fmt: skip
         await book.append(turn, [call, cost])
@@ -185,7 +185,9 @@ def test_a_result_from_outside_is_recorded_as_it_was_given(book: Book) -> None:
         turn, long = await begun(book), "x" * 60_000
         reply = assistant(None, ToolCall("good", "pay", "{}"), ToolCall("bad", "pay", "{}"))
         await book.say(turn, reply)
-        given: list[Row] = [rows.InsertToolCall(1, id_, 1, reply.id, "pay", "started", NOW) for id_ in ("good", "bad")]
+        given: list[Row] = [
+            inserts.InsertToolCall(1, id_, 1, reply.id, "pay", "started", NOW) for id_ in ("good", "bad")
+        ]
         await book.writer.run(lambda tx: tx.write(turn.key, given))
         give = "UPDATE tool_call SET ok = ?, full_result = ? WHERE id = ? AND session_key = ?"
         await book.writer.run(lambda tx: tx.execute(give, 1, long, "good", turn.key))
@@ -254,8 +256,8 @@ def test_calls_that_were_cut_short_say_whether_they_had_begun(book: Book) -> Non
         reply = assistant(None, ToolCall("begun", "pay", "{}"), ToolCall("not yet", "pay", "{}"))
         await book.say(turn, reply)
         status = {"begun": "started", "not yet": "planned"}
-        written: list[Row] = [rows.InsertToolCall(1, id_, 1, reply.id, "pay", status[id_], NOW) for id_ in status]
-        asked = rows.InsertLlmCall("r-1", 1, 1, 1, 1, "main", "m", "requested", NOW, None, None)
+        written: list[Row] = [inserts.InsertToolCall(1, id_, 1, reply.id, "pay", status[id_], NOW) for id_ in status]
+        asked = inserts.InsertLlmCall("r-1", 1, 1, 1, 1, "main", "m", "requested", NOW, None, None)
         await book.append(turn, [asked, *written])
         await book.claim(NEXT, at=LATER)
         said = {node.message.tool_call_id: node.message for node in (await book.store.tree(turn.key)).nodes}
@@ -330,7 +332,9 @@ def test_a_call_has_the_result_that_was_there_first(book: Book) -> None:
         turn = await begun(book)
         reply = assistant(None, ToolCall("late", "pay", "{}"), ToolCall("in time", "pay", "{}"))
         await book.say(turn, reply)
-        calls: list[Row] = [rows.InsertToolCall(1, c.id, 1, reply.id, "pay", "started", NOW) for c in reply.tool_calls]
+        calls: list[Row] = [
+            inserts.InsertToolCall(1, c.id, 1, reply.id, "pay", "started", NOW) for c in reply.tool_calls
+        ]
         await book.append(turn, calls)
         assert await book.store.give_up(turn.key, 1, "late", "too late") == (False, "too late")
         settled = Settle(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentflow.store import rows
+from agentflow.store.rows import changes, inserts
 from agentflow.store.sql.database import SqliteDatabase
 from tests.contract.book import Book, Turn
 from tests.contract.test_store_events import a_turn_of_everything
@@ -34,11 +34,11 @@ async def a_turn(book: Book) -> Turn:
     depth = turn.head.depth if turn.head is not None else 0
     written, log = a_turn_of_everything(turn)
     for at, row in enumerate(written):
-        if isinstance(row, rows.InsertMessage):
+        if isinstance(row, inserts.InsertMessage):
             written[at] = row._replace(id=f"{row.id}-{turn.number}", depth=depth + row.depth)
-        elif isinstance(row, rows.InsertLlmCall | rows.EndLlmCall):
+        elif isinstance(row, inserts.InsertLlmCall | changes.EndLlmCall):
             written[at] = row._replace(id=f"{row.id}-{turn.number}")
-        elif isinstance(row, rows.EndStep):
+        elif isinstance(row, changes.EndStep):
             written[at] = row._replace(answer_id=f"z-{turn.number}")
     await book.end(turn, written, log)
     return turn

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agentflow import events
 from agentflow.message import Usage
-from agentflow.store import rows
+from agentflow.store.rows import inserts
 from agentflow.store.sql.tables import Base
 from agentflow.store.sql.transaction import Tx
 from tests.contract.book import NOW, TABLES, Book, Turn, ended, user
@@ -15,9 +15,9 @@ def test_an_erased_turn_keeps_its_id_its_steps_and_its_questions(book: Book) -> 
     async def test() -> None:
         turn = await book.begin()
         written, log = a_turn_of_everything(turn)
-        call = rows.InsertLlmCall("l", 1, 1, 1, 1, "main", "model", "requested", NOW, 1, 1)
-        tool = rows.InsertToolCall(1, "call", 1, "a", "search", "planned", None)
-        await book.append(turn, [rows.InsertBlob("hash", "{}"), rows.InsertBlob("p", "prompt"), call, tool])
+        call = inserts.InsertLlmCall("l", 1, 1, 1, 1, "main", "model", "requested", NOW, 1, 1)
+        tool = inserts.InsertToolCall(1, "call", 1, "a", "search", "planned", None)
+        await book.append(turn, [inserts.InsertBlob("hash", "{}"), inserts.InsertBlob("p", "prompt"), call, tool])
         await book.end(turn, written, log, erase=True)
         assert await book.rows_of(turn.key) == {
             "turn": 1,
@@ -70,7 +70,7 @@ def test_the_next_turn_starts_on_an_empty_path(book: Book) -> None:
         await book.end(turn, written, log, erase=True)
         later = await book.begin()
         assert later.head is None
-        await book.append(later, [rows.InsertBranch(2, None, 0)])
+        await book.append(later, [inserts.InsertBranch(2, None, 0)])
         await book.say(later, user("again", "u"), branch=2, depth=1)
         assert [entry.message.id for entry in await book.store.path(later.key, later.head, lean_before=None)] == ["u"]
 

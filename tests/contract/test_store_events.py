@@ -13,9 +13,9 @@ from agentflow.conversation.tree import Node, Place
 from agentflow.errors import LimitReached
 from agentflow.events import Event, LogEntry, ModelCall
 from agentflow.message import Message, ToolCall, TurnState, Usage
-from agentflow.store import rows
-from agentflow.store.message_rows import copy_row, message_of, message_row
-from agentflow.store.rows import Row
+from agentflow.store.rows import changes, inserts
+from agentflow.store.rows.messages import copy_row, message_of, message_row
+from agentflow.store.rows.written import Row
 from agentflow.text import compact_json
 from tests.contract.book import NOW, Book, Turn, ended, user
 
@@ -41,14 +41,16 @@ def a_turn_of_everything(turn: Turn) -> tuple[list[Row], list[LogEntry]]:
     usage = Usage(1, 2, None, None, Decimal("0.25"))
     for id_, iteration, purpose, model in (call, lost):
         row = (id_, turn.number, turn.number, turn.number, iteration, purpose, model, "requested", NOW, 1, 1)
-        written.append(rows.InsertLlmCall(*row))
+        written.append(inserts.InsertLlmCall(*row))
     written += [
         _ended_call("tool_calls", None, reply.id),
         _ended_call(None, compact_json(FAILURE), "lost"),
-        rows.InsertQuestion(turn.number, "asked", turn.number, "pending", compact_json(QUESTIONS), NOW, None, 1, 2),
-        rows.InsertTodoList(turn.number, turn.number, 1, compact_json(TODOS)),
-        rows.EndTurn("failed", NOW, compact_json(FAILURE), "max_cost", 1, 2, 3, None, "0.25", turn.number, "running"),
-        rows.EndStep("failed", NOW, 7, answer.id, len("the answer"), turn.number),
+        inserts.InsertQuestion(turn.number, "asked", turn.number, "pending", compact_json(QUESTIONS), NOW, None, 1, 2),
+        inserts.InsertTodoList(turn.number, turn.number, 1, compact_json(TODOS)),
+        changes.EndTurn(
+            "failed", NOW, compact_json(FAILURE), "max_cost", 1, 2, 3, None, "0.25", turn.number, "running"
+        ),
+        changes.EndStep("failed", NOW, 7, answer.id, len("the answer"), turn.number),
     ]
     log = [
         events.turn_started(turn.id, "hash"),
@@ -77,8 +79,8 @@ def a_turn_of_everything(turn: Turn) -> tuple[list[Row], list[LogEntry]]:
     return written, log
 
 
-def _ended_call(finish_reason: str | None, error: str | None, id_: str) -> rows.EndLlmCall:
-    return rows.EndLlmCall(
+def _ended_call(finish_reason: str | None, error: str | None, id_: str) -> changes.EndLlmCall:
+    return changes.EndLlmCall(
         "completed", 1, 1, 1, 1, None, None, finish_reason, None, 1, 2, None, None, "0.25", error, None, None, id_
     )  # fmt: skip
 
@@ -136,7 +138,7 @@ def test_a_copy_is_told_with_its_content(book: Book) -> None:
         await book.say(turn, user("text", "o"))
         copy = copy_row("k", Node("o", Place(1, 1), "user", (), None, 1), 2, 1, turn.number, turn.number)
         told = events.message_new(Message("k", "user", "text"), None, "o")
-        await book.append(turn, [rows.InsertBranch(2, None, 0), copy], [told])
+        await book.append(turn, [inserts.InsertBranch(2, None, 0), copy], [told])
         assert (await book.store.events(book.session_id, 2))[0].data == told.full
 
     book.run(test)

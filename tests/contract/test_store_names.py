@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from agentflow.store import rows
+from agentflow.store.rows import inserts, written
 from agentflow.store.session.session_row import NAME_TRIES
 from tests.contract.book import NOW, Book, ended
 
@@ -17,8 +17,8 @@ async def name_of(book: Book) -> str | None:
     return record.name
 
 
-def call(id_: str) -> list[rows.Row]:
-    return [rows.InsertLlmCall(id_, 0, 0, 1, 0, "title", "model", "requested", NOW, None, None)]
+def call(id_: str) -> list[written.Row]:
+    return [inserts.InsertLlmCall(id_, 0, 0, 1, 0, "title", "model", "requested", NOW, None, None)]
 
 
 def test_a_try_is_counted_until_there_were_three_or_there_is_a_name(book: Book) -> None:
@@ -52,7 +52,7 @@ def test_a_name_given_while_a_turn_writes_leaves_no_gap_in_the_log(book: Book) -
     async def test() -> None:
         turn, ledger = await book.begin(), book.store.ledger
         await ledger.give_name(turn.key, "Mine", NOW)
-        await book.append(turn, [rows.InsertBlob("h", "{}")])
+        await book.append(turn, [inserts.InsertBlob("h", "{}")])
         await ledger.give_name(turn.key, None, NOW)
         await book.end(turn, ended(turn))
         log = await book.store.events(book.session_id, 0)

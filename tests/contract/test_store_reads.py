@@ -7,10 +7,10 @@ from decimal import Decimal
 from agentflow import events
 from agentflow.conversation.tree import Node, Place
 from agentflow.message import Message, ToolCall, Usage
-from agentflow.store import rows
-from agentflow.store.message_rows import copy_row, message_row
 from agentflow.store.records import PathEntry
 from agentflow.store.requests import ListSessions
+from agentflow.store.rows import changes, inserts
+from agentflow.store.rows.messages import copy_row, message_row
 from agentflow.text import compact_json
 from tests.contract.book import NOW, Book, Turn, assistant, ended, user
 
@@ -89,7 +89,7 @@ def test_a_copy_is_read_with_the_content_of_its_original(book: Book) -> None:
         nodes = [Node("o", Place(1, 1), "assistant", ("c",), None, 1), Node("r", Place(1, 2), "tool", (), "c", 1)]
         copies = [copy_row(f"copy-{node.id}", node, 2, at, later.number, 2) for at, node in enumerate(nodes, 1)]
         assert [copy.content for copy in copies] == [None, None]
-        await book.append(later, [rows.InsertBranch(2, None, 0), *copies])
+        await book.append(later, [inserts.InsertBranch(2, None, 0), *copies])
         first, second = await book.store.path(later.key, Place(2, 2), lean_before=None)
         assert first.message == Message("copy-o", "assistant", "text", original.tool_calls, provider={"model": "m"})
         assert second.message == Message("copy-r", "tool", "result", (), "c", "f")
@@ -108,7 +108,7 @@ def test_the_tree_has_every_node_under_its_parent(book: Book) -> None:
         await book.say(turn, user("x", "a1"), user("x", "a2"))
         await fork(book, turn, 2, Place(1, 1), "b2", "b3")
         await fork(book, turn, 3, None, "r1")
-        child = [rows.InsertBranch(4, None, 0, 2), message_row(user("x", "child"), 4, 1, turn.number, 2)]
+        child = [inserts.InsertBranch(4, None, 0, 2), message_row(user("x", "child"), 4, 1, turn.number, 2)]
         await book.append(turn, child)
         turn.head = Place(2, 3)
         await book.append(turn, [])
@@ -163,10 +163,10 @@ def test_the_last_step_of_a_turn_and_its_last_done_are_found(book: Book) -> None
     async def test() -> None:
         turn = await book.begin()
         pause = events.done(turn.id, None, "paused_ask_user", 1)
-        await book.append(turn, [rows.InsertStep(2, turn.number, "running", NOW, None)], [pause])
+        await book.append(turn, [inserts.InsertStep(2, turn.number, "running", NOW, None)], [pause])
         end = events.done(turn.id, None, "done", 2)
         ends = [
-            rows.EndTurn(
+            changes.EndTurn(
                 "done", NOW, compact_json({"code": "x"}), "max_cost", None, None, None, None, None, 1, "running"
             )
         ]
@@ -232,4 +232,4 @@ async def fork(book: Book, turn: Turn, number: int, at: Place | None, *names: st
         message_row(user("x", name), number, depth + offset, turn.number, turn.number)
         for offset, name in enumerate(names, 1)
     ]
-    await book.append(turn, [rows.InsertBranch(number, parent, depth), *placed])
+    await book.append(turn, [inserts.InsertBranch(number, parent, depth), *placed])

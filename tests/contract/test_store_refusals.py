@@ -9,9 +9,9 @@ import pytest
 from agentflow.clock import uuid7
 from agentflow.errors import AgentflowError, CallAlreadyAnswered, InvalidInput, NoPendingQuestion, QuestionExpired
 from agentflow.message import ToolCall
-from agentflow.store import rows
 from agentflow.store.requests import MoveHead, Settle, Stop
-from agentflow.store.rows import Row
+from agentflow.store.rows import changes, inserts
+from agentflow.store.rows.written import Row
 from tests.contract.book import NOW, Book, Turn, assistant, ended, owning_of, turn_of
 
 LATER = NOW + 3_600_000_000
@@ -54,7 +54,7 @@ def test_of_two_questions_of_one_id_the_newer_says_why_an_answer_is_refused(book
         first = await begun(book, "u-1")
         await book.pause(first, "asked")
         again = turn_of(await book.claim(ANSWER))
-        await book.end(again, [rows.EndTurn("done", NOW, None, None, 1, 2, None, None, None, 1, "running")])
+        await book.end(again, [changes.EndTurn("done", NOW, None, None, 1, 2, None, None, None, 1, "running")])
         second = await begun(book, "u-2")
         await book.pause(second, "asked")
         await book.store.stop(Stop(book.session_id, None, False, NOW, never, uuid7))
@@ -84,7 +84,7 @@ def settling(book: Book, text: str, *, ok: bool = True) -> Settle:
 async def left_open(book: Book, turn: Turn) -> None:
     reply = assistant(None, ToolCall("pay-1", "pay", "{}"))
     await book.say(turn, reply)
-    call: Row = rows.InsertToolCall(turn.execution, "pay-1", turn.number, reply.id, "pay", "started", NOW)
+    call: Row = inserts.InsertToolCall(turn.execution, "pay-1", turn.number, reply.id, "pay", "started", NOW)
     await book.append(turn, [call])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agentflow.clock import SECOND
 from agentflow.message import TurnState
-from agentflow.store import rows
+from agentflow.store.rows import changes, inserts, written
 from tests.contract.book import NOW, Book
 
 
@@ -12,11 +12,11 @@ def test_the_time_of_a_turn_is_that_of_its_steps_and_its_first_token_that_of_the
     async def test() -> None:
         turn = await book.begin()
         ends = NOW + 63 * SECOND
-        written: list[rows.Row] = [
-            rows.EndStep(TurnState.PAUSED_ASK_USER, NOW + 2 * SECOND, 700, None, None, 1),
-            rows.InsertStep(2, 1, TurnState.RUNNING, NOW + 60 * SECOND, None),
-            rows.EndStep(TurnState.DONE, ends, 900, None, None, 2),
-            rows.EndTurn(TurnState.DONE, ends, None, None, *(None,) * 5, 1, TurnState.RUNNING),
+        written: list[written.Row] = [
+            changes.EndStep(TurnState.PAUSED_ASK_USER, NOW + 2 * SECOND, 700, None, None, 1),
+            inserts.InsertStep(2, 1, TurnState.RUNNING, NOW + 60 * SECOND, None),
+            changes.EndStep(TurnState.DONE, ends, 900, None, None, 2),
+            changes.EndTurn(TurnState.DONE, ends, None, None, *(None,) * 5, 1, TurnState.RUNNING),
         ]
         await book.end(turn, written, at=ends)
         counted = "SELECT duration_ms, first_token_ms, steps, ended_at, state FROM session_stats WHERE session_key = ?"

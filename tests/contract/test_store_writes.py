@@ -9,7 +9,7 @@ import pytest
 from agentflow import events
 from agentflow.errors import StaleOwner, StoreError, TurnAlreadyActive
 from agentflow.message import ToolCallStatus, TurnState
-from agentflow.store import rows
+from agentflow.store.rows import changes, inserts, written
 from agentflow.store.sql.tables import Base
 from agentflow.store.sql.transaction import Missed, Tx
 from tests.contract.book import NOW, TABLES, Book, ended, user
@@ -74,24 +74,24 @@ def test_a_turn_that_ended_writes_nothing_more(book: Book) -> None:
 @pytest.mark.parametrize(
     "missing",
     [
-        rows.MoveTurn(TurnState.ABORTED, 1, TurnState.PAUSED_ASK_USER),
-        rows.EndToolCall(ToolCallStatus.FINISHED, 1, 1, "r", None, 0, 1, "call", ToolCallStatus.STARTED),
-        rows.MoveQuestion("answered", 1, "call", "pending"),
-        rows.CheckpointLlmCall("text", "no such call"),
+        changes.MoveTurn(TurnState.ABORTED, 1, TurnState.PAUSED_ASK_USER),
+        changes.EndToolCall(ToolCallStatus.FINISHED, 1, 1, "r", None, 0, 1, "call", ToolCallStatus.STARTED),
+        changes.MoveQuestion("answered", 1, "call", "pending"),
+        changes.CheckpointLlmCall("text", "no such call"),
     ],
     ids=lambda row: type(row).__name__,
 )
-def test_an_update_that_misses_is_refused_by_name_and_undoes_its_commit(book: Book, missing: rows.Row) -> None:
+def test_an_update_that_misses_is_refused_by_name_and_undoes_its_commit(book: Book, missing: written.Row) -> None:
     """C35, C29, T2: a conditional update changes exactly one row."""
 
     async def test() -> None:
         turn = await book.begin()
         before = await book.rows_of(turn.key)
-        alias = rows.InsertAlias("turn", "other", turn.id)
+        alias = inserts.InsertAlias("turn", "other", turn.id)
         with pytest.raises(Missed) as caught:
             await book.append(turn, [alias, missing], [events.plain("x", {})])
         assert caught.value.row == missing
-        assert rows.UPDATES[type(missing)][0] in str(caught.value)
+        assert written.UPDATES[type(missing)][0] in str(caught.value)
         assert await book.rows_of(turn.key) == before
         session = await book.store.session(book.session_id)
         assert session is not None
@@ -107,7 +107,7 @@ def test_a_row_that_breaks_a_rule_of_the_database_is_told_in_our_words(
 
     async def test() -> None:
         turn = await book.begin()
-        twice = rows.InsertAlias("turn", "other", turn.id)
+        twice = inserts.InsertAlias("turn", "other", turn.id)
         with pytest.raises(StoreError, match="contradicts what is recorded already") as caught:
             await book.append(turn, [twice, twice])
         assert caught.value.__cause__ is not None
@@ -123,8 +123,8 @@ def test_a_blob_that_the_session_has_is_kept(book: Book) -> None:
 
     async def test() -> None:
         turn = await book.begin()
-        await book.append(turn, [rows.InsertBlob("h", "first"), rows.InsertBlob("h", "second")])
-        await book.append(turn, [rows.InsertBlob("h", "third")])
+        await book.append(turn, [inserts.InsertBlob("h", "first"), inserts.InsertBlob("h", "second")])
+        await book.append(turn, [inserts.InsertBlob("h", "third")])
         assert await book.count("blob", turn.key) == 1
 
     book.run(test)
@@ -139,7 +139,7 @@ def test_the_log_is_numbered_from_one_without_gaps(book: Book) -> None:
             appended = await book.append(turn, [], [events.plain("x", {"n": 0}), events.plain("x", {"n": 1})])
             assert appended.seq == number * 4 + 3
             with pytest.raises(Missed):
-                await book.append(turn, [rows.MoveTurn("done", 99, "running")], [events.plain("x", {})])
+                await book.append(turn, [changes.MoveTurn("done", 99, "running")], [events.plain("x", {})])
             assert (await book.end(turn, ended(turn), [events.plain("y", {})])).seq == number * 4 + 4
         read = await book.store.events(book.session_id, 0)
         assert [event.seq for event in read] == list(range(1, 13))

@@ -17,7 +17,7 @@ from agentflow.events import happened
 from agentflow.message import TurnState
 from agentflow.store.ended.turn_ended import turn_ended
 from agentflow.store.jobs.claim import start_first
-from agentflow.store.records import Appended, Claimed
+from agentflow.store.outcomes import Appended, Claimed
 from agentflow.store.requests import Append, CloseTurn, End, Owning
 from agentflow.store.session.close_turn import close_running
 from agentflow.store.session.session_row import SessionRow

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from agentflow.conversation.inbox import AskUserAnswer, ClientAppend, ClientMessage, ClientMessages, Input
 from agentflow.errors import SessionAgentMismatch
+from agentflow.store.outcomes import Claimed, Given, Queued, Recorded, Refused, Replayed
 from agentflow.store.reads.turns import resolve
-from agentflow.store.records import Claimed, Given, Queued, Recorded, Refused, Replayed
 from agentflow.store.requests import Claim, Owning, Wake
 from agentflow.store.session.begin_again import begin_again, unbegun
 from agentflow.store.session.client_results import repeated

@@ -5,9 +5,9 @@ from __future__ import annotations
 from agentflow import events
 from agentflow.conversation import view
 from agentflow.errors import InvalidInput, StaleOwner
+from agentflow.store.outcomes import Merged
 from agentflow.store.reads.known_nodes import KnownRows
 from agentflow.store.reads.questions import pending_questions
-from agentflow.store.records import Merged
 from agentflow.store.requests import MergeView
 from agentflow.store.session.session_row import SessionRow
 from agentflow.store.sql.transaction import Tx

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from agentflow import events
 from agentflow.errors import MessageNotFound, no_session
-from agentflow.store import rows
 from agentflow.store.jobs.claim import wake
+from agentflow.store.outcomes import Moved
 from agentflow.store.reads.known_nodes import KnownRows
 from agentflow.store.reads.turns import resolve
-from agentflow.store.records import Moved
 from agentflow.store.requests import MoveHead
+from agentflow.store.rows import inserts
 from agentflow.store.session.close_turn import head_id, repair_and_release
 from agentflow.store.session.refusals import refuse_busy
 from agentflow.store.session.session_row import SessionRow
@@ -47,7 +47,7 @@ def move_head(tx: Tx, request: MoveHead) -> Moved:
         session.head = node.place
         session.tell(events.plain(events.HEAD_MOVED, {"head_id": node.id}))
     if request.turn_id is not None:
-        session.rows.append(rows.InsertAlias("turn", request.turn_id, "", None, after_seq))
+        session.rows.append(inserts.InsertAlias("turn", request.turn_id, "", None, after_seq))
     session.flush(tx, None, request.at)
     started = wake(tx, session, request.wake)
     if started is None:

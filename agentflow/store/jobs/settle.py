@@ -10,7 +10,7 @@ from __future__ import annotations
 from agentflow.conversation.inbox import ClientAppend
 from agentflow.errors import CallNotFound, InvalidInput, no_session
 from agentflow.message import Message, ToolCallStatus
-from agentflow.store.records import Claimed, Settled
+from agentflow.store.outcomes import Claimed, Settled
 from agentflow.store.requests import Settle
 from agentflow.store.session.client_results import Call, call_of, refuse_expired, refuse_other
 from agentflow.store.session.open_step import OpenStep

@@ -8,9 +8,9 @@ from agentflow.conversation.repair import ABORTED_BY_USER
 from agentflow.errors import no_session
 from agentflow.message import TurnState
 from agentflow.store.jobs.claim import wake
+from agentflow.store.outcomes import Stopped
 from agentflow.store.reads.questions import pending_questions
 from agentflow.store.reads.turns import resolve
-from agentflow.store.records import Stopped
 from agentflow.store.requests import Stop
 from agentflow.store.session.close_turn import close_paused, repair_and_release
 from agentflow.store.session.session_row import SessionRow

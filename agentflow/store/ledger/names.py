@@ -8,7 +8,7 @@ from agentflow import events
 from agentflow.clock import Instant
 from agentflow.events import LogEntry, happened
 from agentflow.store.ledger.activity import used
-from agentflow.store.rows import Row
+from agentflow.store.rows.written import Row
 from agentflow.store.session.session_row import NAME_TRIES
 from agentflow.store.sql.transaction import Tx
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentflow.store.kept import SnapshotRecord
+from agentflow.store.records import SnapshotRecord
 from agentflow.store.sql.transaction import Tx
 
 _LIST = (

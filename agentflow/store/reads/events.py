@@ -14,10 +14,10 @@ from agentflow import events
 from agentflow.context.summary import summary_of
 from agentflow.events import Event, ModelCall
 from agentflow.message import ENDED, Message, ToolCall, TurnState, Usage
-from agentflow.store.message_rows import message_of
 from agentflow.store.reads.messages import ANSWER, ANSWER_MESSAGE, CONTENT, ORIGINAL, PARENT, answer_of
 from agentflow.store.reads.questions import asked_call
 from agentflow.store.reads.sessions import loaded, usage_of
+from agentflow.store.rows.messages import message_of
 from agentflow.store.sql.transaction import Tx
 from agentflow.text import compact_json, stored_json
 

@@ -8,8 +8,8 @@ from typing import Any
 from agentflow import events
 from agentflow.conversation.tree import Place
 from agentflow.message import Content, Message, text_of
-from agentflow.store.message_rows import message_of
 from agentflow.store.records import NodeRecord, PathEntry, Tree
+from agentflow.store.rows.messages import message_of
 from agentflow.store.sql.transaction import Tx
 from agentflow.text import stored_json
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from agentflow import events
-from agentflow.store.message_rows import message_of
 from agentflow.store.reads.messages import CONTENT, ORIGINAL
 from agentflow.store.records import Record, TurnRows
+from agentflow.store.rows.messages import message_of
 from agentflow.store.sql.transaction import Tx
 
 # table -> its columns, as they are selected

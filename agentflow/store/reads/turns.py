@@ -6,7 +6,7 @@ it while it waited, are other names of it; a request that ran no turn has a name
 
 from __future__ import annotations
 
-from agentflow.store.records import TurnRef
+from agentflow.store.outcomes import TurnRef
 from agentflow.store.sql.transaction import Tx
 
 _NAMED = """

@@ -15,11 +15,11 @@ from agentflow.conversation.inbox import TurnOptions
 from agentflow.conversation.tree import Place
 from agentflow.errors import InvalidInput
 from agentflow.message import Message
-from agentflow.store import rows
-from agentflow.store.message_rows import message_of
+from agentflow.store.outcomes import Claimed
 from agentflow.store.reads.messages import CONTENT, ORIGINAL, message_at
-from agentflow.store.records import Claimed
 from agentflow.store.requests import Owning
+from agentflow.store.rows import inserts
+from agentflow.store.rows.messages import message_of
 from agentflow.store.session.session_row import SessionRow
 from agentflow.store.session.turn_options import read_options
 from agentflow.store.sql.transaction import Tx
@@ -71,7 +71,7 @@ def unbegun(tx: Tx, session: SessionRow, owning: Owning) -> Unbegun | None:
 def begin_again(tx: Tx, session: SessionRow, owning: Owning, found: Unbegun) -> Claimed:
     """Claim the turn for its new owner. Its first model call is left to the turn itself."""
     config_hash, config_text = owning.config(found.options.limits)
-    session.rows.append(rows.InsertBlob(config_hash, config_text))
+    session.rows.append(inserts.InsertBlob(config_hash, config_text))
     for table in ("turn", "execution"):
         number = found.turn if table == "turn" else found.execution
         tx.execute(

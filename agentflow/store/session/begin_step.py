@@ -8,9 +8,9 @@ from agentflow import events
 from agentflow.conversation.inbox import TurnOptions
 from agentflow.conversation.tree import Place
 from agentflow.message import Message, TurnState
-from agentflow.store import rows
-from agentflow.store.records import Claimed
+from agentflow.store.outcomes import Claimed
 from agentflow.store.requests import Owning
+from agentflow.store.rows import inserts
 from agentflow.store.session.close_turn import head_id
 from agentflow.store.session.session_row import SessionRow
 from agentflow.store.sql.transaction import Tx
@@ -39,13 +39,13 @@ class Claiming:
         session, owning = self.session, self.owning
         last_id = head_id(self.tx, session)
         asked = next((message.id for message in reversed(messages) if message.role in ("user", "tool")), None)
-        session.rows.append(rows.InsertStep(session.steps, turn, TurnState.RUNNING, owning.at, asked))
+        session.rows.append(inserts.InsertStep(session.steps, turn, TurnState.RUNNING, owning.at, asked))
         session.tell(events.step_started(session.steps))
         call_id = None
         if owning.call_model is not None and not answered:
             call_id = owning.new_id()
             session.rows.append(
-                rows.InsertLlmCall(
+                inserts.InsertLlmCall(
                     call_id, turn, execution, session.steps, 1, "main", owning.call_model, "requested", owning.at,
                     session.branch, session.depth,
                 )

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from agentflow.conversation.pauses.awaited import TOOLS, Awaited
 from agentflow.errors import CallAlreadyAnswered, InvalidInput
 from agentflow.message import Message, ToolCallStatus, text_of
-from agentflow.store import rows
 from agentflow.store.reads.messages import message_at
+from agentflow.store.rows import inserts
 from agentflow.store.session.begin_step import Claiming
 from agentflow.store.session.close_turn import head_id
 from agentflow.store.session.resume import Resume
@@ -132,7 +132,7 @@ class ClientResults:
             return new_id()
         if self._resume.paused.execution == self._resume.main:
             return message.id
-        session.rows.append(rows.InsertAlias("message", message.id, head_id(self._claiming.tx, session) or ""))
+        session.rows.append(inserts.InsertAlias("message", message.id, head_id(self._claiming.tx, session) or ""))
         return new_id()
 
 

@@ -17,10 +17,10 @@ from agentflow.conversation.repair import INTERRUPTED, ClosedCall, Given, OpenCa
 from agentflow.errors import AgentflowError
 from agentflow.events import ModelCall
 from agentflow.message import EXECUTION_OF, ExecutionStatus, Message, ToolCallStatus, TurnState, Usage
-from agentflow.store import rows
 from agentflow.store.ended.turn_ended import turn_ended
-from agentflow.store.records import Closed
+from agentflow.store.outcomes import Closed
 from agentflow.store.requests import Close, Seen
+from agentflow.store.rows import changes, inserts
 from agentflow.store.session.session_row import SessionRow
 from agentflow.store.sql.transaction import Tx
 from agentflow.text import compact_json, stored_json
@@ -94,7 +94,7 @@ def _close(tx: Tx, session: SessionRow, turn: int, at: Instant, new_id: NewId, h
     _close_phases(tx, session, turn)
     for execution, call_id in left.questions:
         session.rows.append(
-            rows.MoveQuestion("stopped" if how.failure is None else "expired", execution, call_id, "pending")
+            changes.MoveQuestion("stopped" if how.failure is None else "expired", execution, call_id, "pending")
         )
     answered = (seen.message_id, seen.text) if seen is not None and seen.is_recorded else None
     if closing.text is not None:
@@ -145,7 +145,7 @@ def _checkpoint(tx: Tx, key: int, turn: int, left: _Left, new_id: NewId) -> Seen
 def head_id(tx: Tx, session: SessionRow) -> str | None:
     """The id of the message the path ends in: the last one staged, else the recorded one."""
     for row in reversed(session.rows):
-        if isinstance(row, rows.InsertMessage) and (row.branch, row.depth) == session.head:
+        if isinstance(row, inserts.InsertMessage) and (row.branch, row.depth) == session.head:
             return row.id
     place = "SELECT id FROM message WHERE session_key = ? AND branch = ? AND depth = ?"
     row = tx.one(place, session.key, session.branch, session.depth)
@@ -193,15 +193,15 @@ def _close_calls(
         else:
             session.record_below(tx, result, turn, call.execution, ended)
         session.rows.append(
-            rows.EndToolCall(
+            changes.EndToolCall(
                 closed.status, None, int(closed.ok), result.id, closed.full, 0, call.execution, call.id, call.status
             )
         )
 
 
-def _lost(stream: _Stream, how: Close) -> rows.EndLlmCall:
+def _lost(stream: _Stream, how: Close) -> changes.EndLlmCall:
     """A stream nobody saw the end of: its usage is unknown, never 0 (X6)."""
-    return rows.EndLlmCall(
+    return changes.EndLlmCall(
         "aborted", *(None,) * 13, compact_json(dict(how.lost)), None, None, stream.call.call_id,
     )  # fmt: skip
 
@@ -216,15 +216,15 @@ def _end(
     answer_id, answer = answered if answered is not None and answered[1] else (None, None)
     session.ended_at, session.outcome = at, to_state
     session.rows += (
-        rows.EndTurn(
+        changes.EndTurn(
             to_state, at, compact_json(failure) if failure else None, how.limit, usage.input, usage.output,
             usage.cache_read, usage.cache_write, None if usage.cost is None else str(usage.cost), turn, from_state,
         ),
-        rows.EndStep(to_state, at, how.first_token_ms, answer_id, len(answer or ""), left.step),
+        changes.EndStep(to_state, at, how.first_token_ms, answer_id, len(answer or ""), left.step),
     )  # fmt: skip
     for execution in left.running:
         status = EXECUTION_OF[to_state] if execution == left.main else ExecutionStatus.ABORTED
-        session.rows.append(rows.MoveExecution(status, None, execution))
+        session.rows.append(changes.MoveExecution(status, None, execution))
     if failure is not None and to_state == TurnState.FAILED:
         session.tell(events.error(failure))
     session.tell(

@@ -12,13 +12,13 @@ from agentflow.conversation.pauses.awaited import QUESTIONS, Awaited
 from agentflow.conversation.repair import ABORTED_BY_USER
 from agentflow.errors import AgentflowError, InvalidInput
 from agentflow.message import ExecutionStatus, Message, TurnState
-from agentflow.store import rows
+from agentflow.store.outcomes import Claimed, Given, Recorded, Replayed
 from agentflow.store.reads.known_nodes import KnownRows
 from agentflow.store.reads.messages import message_at
 from agentflow.store.reads.plans import shown
 from agentflow.store.reads.questions import Pending, pending_questions
-from agentflow.store.records import Claimed, Given, Recorded, Replayed
 from agentflow.store.requests import Owning
+from agentflow.store.rows import inserts
 from agentflow.store.session.begin_step import Claiming
 from agentflow.store.session.client_results import ClientResults
 from agentflow.store.session.close_turn import close_paused, head_id, repair
@@ -140,7 +140,7 @@ class OpenStep:
         self._move_head(merged)
         session.record(self.tx, merged.writes, 0, 0, None if merged.cursor is None else merged.cursor.id)
         if turn_id is not None:
-            session.rows.append(rows.InsertAlias("turn", turn_id, "", None, after_seq))
+            session.rows.append(inserts.InsertAlias("turn", turn_id, "", None, after_seq))
         session.flush(self.tx, None, owning.at)
         return Recorded(after_seq)
 
@@ -188,7 +188,7 @@ class OpenStep:
     def _stay_paused(self, paused: Pending, turn_id: str | None) -> Replayed:
         """A view that ends on a paused head finds its question there (C27)."""
         if turn_id is not None and turn_id != paused.turn_id:
-            self.session.rows.append(rows.InsertAlias("turn", turn_id, paused.turn_id, None, paused.after_seq))
+            self.session.rows.append(inserts.InsertAlias("turn", turn_id, paused.turn_id, None, paused.after_seq))
         self.session.flush(self.tx, None, self.owning.at)
         self.session.save(self.tx, self.owning.at)
         return Replayed(paused.turn_id, paused.after_seq)
@@ -210,9 +210,9 @@ class OpenStep:
         self._move_head(merged)
         base = session.head
         session.rows += (
-            rows.InsertBlob(config_hash, config_text),
+            inserts.InsertBlob(config_hash, config_text),
             *said.rows,
-            rows.InsertTurn(
+            inserts.InsertTurn(
                 session.turns,
                 turn_id,
                 TurnState.RUNNING,
@@ -224,7 +224,7 @@ class OpenStep:
                 session.steps,
                 session.executions,
             ),
-            rows.InsertExecution(
+            inserts.InsertExecution(
                 session.executions, session.turns, owning.agent, config_hash, ExecutionStatus.RUNNING, owning.at
             ),
         )

@@ -12,11 +12,11 @@ from agentflow.conversation.pauses.answers import Answers, brings_parts, format_
 from agentflow.conversation.pauses.awaited import QUESTIONS
 from agentflow.conversation.questions import read_questions
 from agentflow.message import ExecutionStatus, Message, ToolCallStatus, TurnState
-from agentflow.store import rows
 from agentflow.store.ended.turn_ended import turn_ended
+from agentflow.store.outcomes import Claimed
 from agentflow.store.reads.plans import newest, shown
 from agentflow.store.reads.questions import Pending
-from agentflow.store.records import Claimed
+from agentflow.store.rows import changes, inserts
 from agentflow.store.session.begin_step import Claiming
 from agentflow.store.session.close_turn import head_id, turn_usage
 from agentflow.store.session.turn_options import kept, read_options
@@ -57,7 +57,7 @@ class Resume:
         # What a sub-agent is answered is no node of the conversation; the message that waits for it is.
         waiting = None if paused.execution == self.main else head_id(self._tx, self._session) or ""
         named = {m.id: self.recorded[-1 if brings_parts(m) else 0].id for m in news if m.id}
-        self._session.rows += [rows.InsertAlias("message", alias, waiting or named[alias]) for alias in named]
+        self._session.rows += [inserts.InsertAlias("message", alias, waiting or named[alias]) for alias in named]
         return self.go_on(turn_id)
 
     def record(self, messages: Sequence[Message]) -> None:
@@ -78,10 +78,10 @@ class Resume:
         message = Message(message_id, "tool", result.text, (), call_id, name)
         if self._tx.one(_CALL, self._session.key, execution, call_id) is None:  # deleted from outside (C36)
             reply_id = head_id(self._tx, self._session) or ""
-            lost = rows.InsertToolCall(execution, call_id, self.paused.turn, reply_id, name, status, None)
+            lost = inserts.InsertToolCall(execution, call_id, self.paused.turn, reply_id, name, status, None)
             self._session.rows.append(lost)
         self._session.rows.append(
-            rows.EndToolCall(
+            changes.EndToolCall(
                 ToolCallStatus.FINISHED, None, int(result.ok), message_id, result.full, int(result.altered), execution,
                 call_id, status,
             )
@@ -95,9 +95,9 @@ class Resume:
         session, paused, owning = self._session, self.paused, self._owning
         if self.recorded and session.head is not None:
             place = session.head
-            session.rows.append(rows.MovePause(*place, paused.execution, paused.call_id, "pending"))
+            session.rows.append(changes.MovePause(*place, paused.execution, paused.call_id, "pending"))
         if turn_id is not None and turn_id != paused.turn_id:
-            session.rows.append(rows.InsertAlias("turn", turn_id, paused.turn_id, None, self._after_seq))
+            session.rows.append(inserts.InsertAlias("turn", turn_id, paused.turn_id, None, self._after_seq))
         session.flush(self._tx, paused.turn if self.recorded else None, owning.at)
         session.save(self._tx, owning.at)
         if self.recorded:
@@ -109,16 +109,16 @@ class Resume:
         session.steps += 1
         from_state, to_state = _ANSWER
         session.rows += (
-            rows.MoveQuestion("answered", paused.execution, paused.call_id, "pending"),
-            rows.MoveTurn(to_state, paused.turn, from_state),
-            *(rows.MoveExecution(ExecutionStatus.RUNNING, None, execution) for execution in self._executions),
+            changes.MoveQuestion("answered", paused.execution, paused.call_id, "pending"),
+            changes.MoveTurn(to_state, paused.turn, from_state),
+            *(changes.MoveExecution(ExecutionStatus.RUNNING, None, execution) for execution in self._executions),
         )
         if turn_id != paused.turn_id:
-            session.rows.append(rows.InsertAlias("turn", turn_id, paused.turn_id, session.steps, self._after_seq))
+            session.rows.append(inserts.InsertAlias("turn", turn_id, paused.turn_id, session.steps, self._after_seq))
         if self._options != self._before:
             request, tools_hash, blobs = kept(self._options)
-            session.rows += (*blobs, rows.ResumeTurn(request, tools_hash, paused.turn))
-        session.rows += (rows.InsertBlob(*self._config), rows.ConfigureRun(self._config[0], self.main))
+            session.rows += (*blobs, changes.ResumeTurn(request, tools_hash, paused.turn))
+        session.rows += (inserts.InsertBlob(*self._config), changes.ConfigureRun(self._config[0], self.main))
         if paused.kind != QUESTIONS:
             self._restore_todos()
         claimed = self._claiming.open_step(

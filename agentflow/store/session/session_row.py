@@ -12,10 +12,10 @@ from agentflow.conversation.tree import Place
 from agentflow.conversation.view import Write
 from agentflow.events import LogEntry
 from agentflow.message import Message
-from agentflow.store import rows
-from agentflow.store.message_rows import copy_row, message_row
 from agentflow.store.reads.messages import message_at
-from agentflow.store.rows import Row
+from agentflow.store.rows import inserts
+from agentflow.store.rows.messages import copy_row, message_row
+from agentflow.store.rows.written import Row
 from agentflow.store.sql.transaction import Tx
 
 NAME_TRIES = 3
@@ -163,9 +163,9 @@ class SessionRow:
         )
         if tip is None:  # its messages are gone
             self.branches += 1
-            self.rows.append(rows.InsertBranch(self.branches, None, 0, execution))
+            self.rows.append(inserts.InsertBranch(self.branches, None, 0, execution))
         branch, depth, parent = tip or (self.branches, 0, None)
-        below = [row for row in self.rows if isinstance(row, rows.InsertMessage) and row.branch == branch]
+        below = [row for row in self.rows if isinstance(row, inserts.InsertMessage) and row.branch == branch]
         if below:
             depth, parent = below[-1].depth, below[-1].id
         self.rows.append(message_row(message, branch, depth + 1, turn, execution))
@@ -181,7 +181,7 @@ class SessionRow:
         """Stage a branch and stand at its fork, above its first message."""
         self.branches += 1
         self.branch, self.depth = self.branches, fork_depth
-        self.rows.append(rows.InsertBranch(self.branches, parent, fork_depth))
+        self.rows.append(inserts.InsertBranch(self.branches, parent, fork_depth))
 
     def flush(self, tx: Tx, turn: int | None, at: Instant) -> list[LogEntry]:
         """Write what is staged and log it under `turn`; the session's row itself is written by `save`."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from agentflow.conversation.inbox import Client, ClientTool, TurnOptions
-from agentflow.store.rows import InsertBlob, Row
+from agentflow.store.rows.inserts import InsertBlob
+from agentflow.store.rows.written import Row
 from agentflow.store.sql.transaction import Tx
 from agentflow.text import compact_json, digest, stored_json
 

@@ -15,10 +15,10 @@ from agentflow.conversation.queue import Deliverable, Entry
 from agentflow.errors import AgentflowError
 from agentflow.events import LogEntry
 from agentflow.message import TurnState, Usage
-from agentflow.store import rows
 from agentflow.store.ended.turn_ended import turn_ended
-from agentflow.store.records import Queued
+from agentflow.store.outcomes import Queued
 from agentflow.store.requests import Claim
+from agentflow.store.rows import changes, inserts
 from agentflow.store.session.session_row import SessionRow
 from agentflow.store.sql.transaction import Tx
 from agentflow.text import compact_json, stored_json
@@ -38,9 +38,9 @@ def enqueue(tx: Tx, session: SessionRow, request: Claim, *, first: bool = False)
     number = _number(tx, session.key, first=first)
     mode = "merge" if entry.merges else "own"
     after_seq, at = session.seq, request.owning.at
-    session.rows.append(rows.InsertQueueEntry(number, entry.turn_id, mode, compact_json(submit.as_dict()), at))
+    session.rows.append(inserts.InsertQueueEntry(number, entry.turn_id, mode, compact_json(submit.as_dict()), at))
     if joined and request.turn_id_given and request.turn_id != entry.turn_id:
-        session.rows.append(rows.InsertAlias("turn", request.turn_id, entry.turn_id, None, after_seq))
+        session.rows.append(inserts.InsertAlias("turn", request.turn_id, entry.turn_id, None, after_seq))
     if not joined:
         session.queued += 1
     session.tell(events.plain(events.TURN_QUEUED, {"turn_id": entry.turn_id, "merged": joined}))
@@ -78,8 +78,8 @@ def end_waiting(
     failure = None if error is None else error.as_dict()
     begun = TurnState.RUNNING if error is not None else TurnState.IDLE
     session.rows += (
-        rows.InsertTurn(session.turns, turn_id, begun, "", at, None, session.seq, first_step=session.steps),
-        rows.EndTurn(
+        inserts.InsertTurn(session.turns, turn_id, begun, "", at, None, session.seq, first_step=session.steps),
+        changes.EndTurn(
             state,
             at,
             compact_json(failure) if failure else None,
@@ -92,7 +92,7 @@ def end_waiting(
             session.turns,
             begun,
         ),
-        rows.InsertStep(session.steps, session.turns, state, at, None),
+        inserts.InsertStep(session.steps, session.turns, state, at, None),
     )
     if failure is not None:
         session.tell(events.error(failure))

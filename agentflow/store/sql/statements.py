@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from agentflow.store import rows
+from agentflow.store.rows import written
 
 
 def insert_text(row: type[Any], table: str) -> str:
     """`INSERT` of `session_key` and the row's fields, in that order."""
     columns = ("session_key", *row._fields)
     marks = ", ".join("?" * len(columns))
-    kept = " ON CONFLICT DO NOTHING" if row in rows.KEPT_WHEN_PRESENT else ""
+    kept = " ON CONFLICT DO NOTHING" if row in written.KEPT_WHEN_PRESENT else ""
     return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks}){kept}"
 
 
@@ -27,8 +27,8 @@ def update_text(row: type[Any], table: str, where: tuple[str, ...]) -> str:
     return f"UPDATE {table} SET {assigned} WHERE {conditions}{owner} = ?"
 
 
-INSERT_TEXTS: dict[type[Any], str] = {row: insert_text(row, table) for row, table in rows.INSERTS.items()}
-UPDATE_TEXTS: dict[type[Any], str] = {row: update_text(row, *target) for row, target in rows.UPDATES.items()}
+INSERT_TEXTS: dict[type[Any], str] = {row: insert_text(row, table) for row, table in written.INSERTS.items()}
+UPDATE_TEXTS: dict[type[Any], str] = {row: update_text(row, *target) for row, target in written.UPDATES.items()}
 
 
 class _Translated(dict[str, str]):

@@ -8,7 +8,7 @@ from typing import Any
 
 from agentflow.errors import StaleOwner
 from agentflow.events import LogEntry
-from agentflow.store.rows import UPDATES, Row
+from agentflow.store.rows.written import UPDATES, Row
 from agentflow.store.sql.statements import INSERT_TEXTS, UPDATE_TEXTS, translation
 from agentflow.text import compact_json
 

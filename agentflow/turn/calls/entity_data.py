@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 from agentflow import clock
 from agentflow.agents.data_source import EVALUATION
 from agentflow.errors import InvalidInput, SnapshotNotFound, StoreError
-from agentflow.store.kept import DecideSnapshots, InsertSnapshot, InsertSnapshotData
+from agentflow.store.rows.changes import DecideSnapshots
+from agentflow.store.rows.inserts import InsertSnapshot, InsertSnapshotData
 from agentflow.text import preview, sanitise
 from agentflow.tools.calls import on_a_thread
 from agentflow.tools.flows.context import CallCancelled, FlowContext, Loader

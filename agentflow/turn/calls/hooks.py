@@ -28,7 +28,7 @@ from agentflow.config.keys.templates import TemplateFault, variables
 from agentflow.conversation.history import checked_wire
 from agentflow.errors import AgentflowError, HookError
 from agentflow.live.interrupt import Interrupted
-from agentflow.store import rows
+from agentflow.store.rows import inserts
 from agentflow.telemetry import shapes, spans
 from agentflow.telemetry.spans import Around
 from agentflow.text import preview, sanitise_json
@@ -146,7 +146,7 @@ class Hooks:
         step, number, flow = journal.step, journal.next_hook(), hook.flow.name
         error = None if error is None else preview(error, 500)
         execution.staging.add(
-            rows.InsertHookRun(
+            inserts.InsertHookRun(
                 step, number, journal.turn, execution.number, point, flow, at, milliseconds, outcome, error
             )
         )

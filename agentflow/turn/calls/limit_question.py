@@ -7,7 +7,7 @@ from agentflow.config.agent_config import Settings
 from agentflow.conversation.questions import Option, Question
 from agentflow.conversation.repair import ASK_USER
 from agentflow.message import Message, ToolCall, Usage
-from agentflow.store.records import Claimed
+from agentflow.store.outcomes import Claimed
 from agentflow.text import compact_json
 from agentflow.turn.rules.decisions import Pause
 from agentflow.turn.run import tool_calls

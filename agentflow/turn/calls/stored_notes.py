@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentflow.store.kept import InsertMemory
+from agentflow.store.rows.inserts import InsertMemory
 from agentflow.tools.flows.memory import Memory, Note
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.step import Step

@@ -12,8 +12,8 @@ from agentflow import clock
 from agentflow.conversation.history import UnpairedHistory, exchanges
 from agentflow.errors import InvalidInput, WorkerFailed
 from agentflow.message import Message
-from agentflow.store import rows
 from agentflow.store.requests import MergeView
+from agentflow.store.rows import inserts
 from agentflow.text import compact_json
 from agentflow.turn.decide.actions import ReplaceContext
 from agentflow.turn.decide.decision import Changes, Decider, Decision
@@ -122,7 +122,7 @@ class Course:
         for kind, value in in_force:
             number, place = self._step.versions.next(), execution.place or (None, None)
             execution.staging.add(
-                rows.InsertStateVersion(number, kind, compact_json(value), execution.journal.turn, *place)
+                inserts.InsertStateVersion(number, kind, compact_json(value), execution.journal.turn, *place)
             )
         await execution.commit()
         return after

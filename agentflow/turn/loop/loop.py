@@ -18,7 +18,7 @@ from agentflow.live.event_feed import Feed
 from agentflow.message import Message, ToolCall
 from agentflow.models.assembly import Reply
 from agentflow.models.protocol import ModelRequest
-from agentflow.store import rows
+from agentflow.store.rows import changes
 from agentflow.text import compact_json
 from agentflow.tools.results import ToolResult
 from agentflow.turn.calls import left_open, sent_request
@@ -236,7 +236,7 @@ class Loop:
     async def _keep(self, stream: OpenStream, text: str) -> None:
         """Keep what of a stream outlives a crash: what somebody has seen (T30)."""
         if stream.streamed:
-            await self._journal.commit_aside(rows.CheckpointLlmCall(text, stream.call_id))
+            await self._journal.commit_aside(changes.CheckpointLlmCall(text, stream.call_id))
 
     async def _failed(self, call_id: str, error: ModelError) -> Decision | Ended:
         """A call that gave no reply: the turn fails with what was shown, unless something else is decided."""
@@ -268,7 +268,7 @@ class Loop:
         decision = await self._course.decide(trigger, proposal)
         decision = self._with_own(call_id, decision)
         if whole is not None and decision.record is not whole:
-            execution.staging.add(rows.KeepReply(compact_json(whole.as_dict()), call_id))
+            execution.staging.add(changes.KeepReply(compact_json(whole.as_dict()), call_id))
         if decision.replace is not None and decision.acts_on_reply:
             model_calls.complete(execution, reply, None)  # the reply follows the history that replaces this one
             return decision

@@ -18,7 +18,7 @@ from agentflow.errors import ModelError
 from agentflow.message import Message, ToolCall
 from agentflow.models.assembly import Reply
 from agentflow.models.protocol import Model
-from agentflow.store import rows
+from agentflow.store.rows import changes
 from agentflow.text import compact_json, preview
 from agentflow.tools.calls import Prepared
 from agentflow.tools.results import ToolResult, refused
@@ -111,7 +111,7 @@ class Planner:
         message = within(said, self._execution.agent.config.settings.max_tool_calls_per_reply)
         calls = message.tool_calls
         if message is not said:
-            self._execution.staging.add(rows.KeepReply(compact_json(said.as_dict()), call_id))
+            self._execution.staging.add(changes.KeepReply(compact_json(said.as_dict()), call_id))
         self._execution.staging.record(message)
         batch = ToolBatch(self._execution, _plan(calls), _not_run, self._step.new_id)
         batch.stage(_plan(calls), calls, message.id)
@@ -150,7 +150,7 @@ def adopt(execution: Execution, plan: str) -> None:
     """Give the plan to the step, and make its items the first todos; it is kept for a step that resumes."""
     is_main = execution.parent is None
     turn, number = execution.journal.turn, execution.number
-    execution.staging.add(rows.PlanTurn(plan, turn) if is_main else rows.PlanExecution(plan, number))
+    execution.staging.add(changes.PlanTurn(plan, turn) if is_main else changes.PlanExecution(plan, number))
     give(execution, plan)
     todos = plan_items(plan)
     if todos:

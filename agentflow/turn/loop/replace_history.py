@@ -14,8 +14,8 @@ from agentflow.clock import NewId
 from agentflow.context.summary import summary_message
 from agentflow.context.tokens import tokens_to_read
 from agentflow.message import Message
-from agentflow.store import rows
 from agentflow.store.records import PathEntry
+from agentflow.store.rows import changes
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.staging import Staging
 from agentflow.turn.run.todos import open_todos
@@ -84,7 +84,7 @@ def replace_history(
     restate_todos(execution)
     if held is not None:
         branch, depth = execution.place or (None, None)
-        staging.add(rows.MoveLlmCall(branch, depth, held))
+        staging.add(changes.MoveLlmCall(branch, depth, held))
     tokens_after = tokens_now(execution, with_tools=with_tools)
     staging.tell(
         events.context_replaced(

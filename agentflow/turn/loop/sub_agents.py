@@ -21,7 +21,7 @@ from agentflow.conversation.repair import ASK_USER
 from agentflow.errors import AgentflowError, StaleOwner, StoreError
 from agentflow.live.interrupt import Interrupted
 from agentflow.message import ExecutionStatus, Message, ToolCall, text_of
-from agentflow.store import rows
+from agentflow.store.rows import inserts
 from agentflow.telemetry import shapes, spans
 from agentflow.text import preview
 from agentflow.tools.results import ToolResult, refused
@@ -124,8 +124,8 @@ def _begin(step: Step, parent: Execution, call: ToolCall, agent: LoadedAgent, *,
     journal = parent.journal
     child = open_run(step, parent, agent, journal.new_execution(), heard=heard)
     child.execution.staging.add(
-        rows.InsertBlob(agent.config.hash, agent.config_text),
-        rows.InsertExecution(
+        inserts.InsertBlob(agent.config.hash, agent.config_text),
+        inserts.InsertExecution(
             child.execution.number, journal.turn, agent.config.name, agent.config.hash, ExecutionStatus.RUNNING,
             clock.instant(), parent.number, call.id,
         ),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agentflow.message import Message
-from agentflow.store import rows
+from agentflow.store.rows import changes
 from agentflow.turn.run.execution import Execution
 
 
@@ -32,4 +32,4 @@ def replace_answer(execution: Execution, text: str) -> Message:
 async def keep_shown(execution: Execution, answer: Message, text: str) -> None:
     """Keep a reply's text as a checkpoint while hooks work on it: what the user has seen outlives a crash (T30)."""
     if execution.staging.ends_model_call(answer.id):
-        await execution.journal.commit_aside(rows.CheckpointLlmCall(text, answer.id))
+        await execution.journal.commit_aside(changes.CheckpointLlmCall(text, answer.id))

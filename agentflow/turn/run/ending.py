@@ -13,8 +13,8 @@ from agentflow.errors import AgentflowError, ModelError
 from agentflow.events import LogEntry
 from agentflow.live.interrupt import StopReason
 from agentflow.message import ExecutionStatus, Message, TurnState, text_of
-from agentflow.store import rows
 from agentflow.store.requests import Close, Seen
+from agentflow.store.rows import changes, inserts
 from agentflow.text import compact_json
 from agentflow.turn.decide.actions import Done
 from agentflow.turn.rules.decisions import Pause
@@ -77,7 +77,7 @@ def pause(execution: Execution, decision: Pause) -> Ending:
     if execution.place is None:
         raise RuntimeError("a question needs a message that asks it")
     asking.staging.add(
-        rows.InsertQuestion(
+        inserts.InsertQuestion(
             asking.number, awaited.call_id, journal.turn, "pending", compact_json(awaited.stored()), at,
             at + int(expiry_secs * SECOND) if expiry_secs else None, *execution.place, awaited.kind,
         )
@@ -174,17 +174,17 @@ def stage(execution: Execution, ending: Ending, move: tuple[TurnState, TurnState
     paused = ending.trigger is Trigger.ASK
     execution.ended(ending.status)
     execution.staging.add(
-        rows.EndStep(
+        changes.EndStep(
             to_state, at, execution.in_flight.first_token_ms, ending.answer_id, len(ending.answer or ""), journal.step
         ),
-        rows.EndTurn(
+        changes.EndTurn(
             to_state, None if paused else at, compact_json(error) if error else None, ending.limit, usage.input,
             usage.output, usage.cache_read, usage.cache_write, None if usage.cost is None else str(usage.cost),
             journal.turn, from_state,
         ),
     )  # fmt: skip
     if ending.data is not None:
-        execution.staging.add(rows.KeepData(compact_json(ending.data), journal.turn))
+        execution.staging.add(changes.KeepData(compact_json(ending.data), journal.turn))
     if error is not None:
         execution.staging.tell(events.error(error))
     execution.staging.tell(

@@ -20,9 +20,9 @@ from agentflow.clock import NewId
 from agentflow.conversation.history import BuiltRequest
 from agentflow.conversation.tree import Place
 from agentflow.message import ExecutionStatus, Message, Usage
-from agentflow.store import rows
-from agentflow.store.records import Claimed, Closed
+from agentflow.store.outcomes import Claimed, Closed
 from agentflow.store.requests import Close, Owning
+from agentflow.store.rows import changes
 from agentflow.turn.rules.limits import Spent, Tried
 from agentflow.turn.run.in_flight import InFlight, milliseconds_since
 from agentflow.turn.run.journal import Journal
@@ -137,7 +137,7 @@ class Execution:
     def ended(self, status: ExecutionStatus) -> None:
         """Stage the end of this run; a sub-agent's rides on its parent's next commit."""
         self.status = status
-        self.staging.add(rows.MoveExecution(status, milliseconds_since(self.in_flight.started), self.number))
+        self.staging.add(changes.MoveExecution(status, milliseconds_since(self.in_flight.started), self.number))
         if self.parent is not None:
             self.parent.staging.adopt(self.staging)
 

@@ -13,10 +13,10 @@ from agentflow.clock import NewId
 from agentflow.live.event_feed import Feed
 from agentflow.live.interrupt import Interrupt
 from agentflow.message import Usage
+from agentflow.store.outcomes import Appended, Claimed, Closed, Merged
 from agentflow.store.protocol import Store
-from agentflow.store.records import Appended, Claimed, Closed, Merged
 from agentflow.store.requests import Append, Close, CloseTurn, End, Owning
-from agentflow.store.rows import Row
+from agentflow.store.rows.written import Row
 from agentflow.turn.run.staging import Batch
 
 

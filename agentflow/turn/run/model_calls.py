@@ -11,7 +11,7 @@ from agentflow.events import ModelCall
 from agentflow.message import Message, Usage
 from agentflow.models.assembly import Reply
 from agentflow.models.protocol import FinishReason
-from agentflow.store import rows
+from agentflow.store.rows import changes, inserts
 from agentflow.text import compact_json
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.in_flight import OpenStream
@@ -36,7 +36,7 @@ def request(execution: Execution, call_id: str, model: str) -> None:
 def change_model(execution: Execution, call_id: str, model: str) -> None:
     """A call that waits goes to another model than it was requested of."""
     execution.in_flight.wait(call_id, model)
-    execution.staging.add(rows.ChangeModel(model, call_id))
+    execution.staging.add(changes.ChangeModel(model, call_id))
 
 
 def go_out(execution: Execution, stream: OpenStream) -> None:
@@ -67,7 +67,7 @@ def give_up(execution: Execution, call_id: str, error: AgentflowError) -> None:
     model = execution.in_flight.waiting_model or execution.agent.model.name
     execution.in_flight.wait(None)
     lost = (None,) * 13
-    execution.staging.add(rows.EndLlmCall("aborted", *lost, compact_json(error.as_dict()), None, None, call_id))
+    execution.staging.add(changes.EndLlmCall("aborted", *lost, compact_json(error.as_dict()), None, None, call_id))
     told = ModelCall(call_id, execution.spent.iterations + 1, "main", model)
     execution.staging.tell(events.llm_call_errored(told, error.as_dict(), Usage()))
 
@@ -76,7 +76,7 @@ def stage_request(execution: Execution, call: ModelCall) -> None:
     """Stage any call as requested, at the place where the path ends now."""
     journal, place = execution.journal, execution.place or (None, None)
     execution.staging.add(
-        rows.InsertLlmCall(
+        inserts.InsertLlmCall(
             call.call_id, journal.turn, execution.number, journal.step, call.iteration or 0, call.purpose or "",
             call.model or "", "requested", clock.instant(), *place,
         )
@@ -93,7 +93,7 @@ def stage_end(
     blob, failure = execution.staging.blob, None if error is None else error.as_dict()
     reason, word = (None, None) if finish is None else (finish.reason, finish.word)
     execution.staging.add(
-        rows.EndLlmCall(
+        changes.EndLlmCall(
             status, stream.milliseconds(), stream.first_token_ms, stream.attempts, stream.request_chars,
             blob(read.prompt), None if read.tools is None else blob(read.tools, read.tools_key), reason, word,
             usage.input, usage.output, usage.cache_read, usage.cache_write,

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from agentflow import events
 from agentflow.conversation.repair import Mended, mend
-from agentflow.store import rows
 from agentflow.store.records import AGENT, STATE, PathEntry
+from agentflow.store.rows import changes, inserts
 from agentflow.text import compact_json
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.step import Step
@@ -62,11 +62,11 @@ async def _repair(step: Step, execution: Execution, path: list[PathEntry], mende
             staging.record(replace(message, id=step.new_id()))
     branch, depth = execution.place or (None, None)
     if held is not None:
-        staging.add(rows.MoveLlmCall(branch, depth, held))
+        staging.add(changes.MoveLlmCall(branch, depth, held))
     for kind, value in in_force:
         number = step.versions.next()
         turn = execution.journal.turn
-        staging.add(rows.InsertStateVersion(number, kind, compact_json(value), turn, branch, depth))
+        staging.add(inserts.InsertStateVersion(number, kind, compact_json(value), turn, branch, depth))
     staging.tell(events.history_repaired(mended.closed, mended.left_out, staging.position.message_id, previous_head_id))
     await execution.commit()
 

@@ -13,10 +13,12 @@ from agentflow import clock, events
 from agentflow.conversation.tree import Node, Place
 from agentflow.events import LogEntry
 from agentflow.message import Message, WrittenAs
-from agentflow.store import rows
-from agentflow.store.message_rows import copy_row, message_row
-from agentflow.store.records import Claimed, PathEntry
-from agentflow.store.rows import InsertBranch, Row
+from agentflow.store.outcomes import Claimed
+from agentflow.store.records import PathEntry
+from agentflow.store.rows import changes, inserts
+from agentflow.store.rows.inserts import InsertBranch
+from agentflow.store.rows.messages import copy_row, message_row
+from agentflow.store.rows.written import Row
 from agentflow.text import digest
 
 
@@ -99,7 +101,7 @@ class Staging:
         key = key or digest(text)
         if key not in self.blobs:
             self.blobs.add(key)
-            self.add(rows.InsertBlob(key, text))
+            self.add(inserts.InsertBlob(key, text))
         return key
 
     def record(self, message: Message, written_as: WrittenAs | None = None) -> None:
@@ -120,14 +122,14 @@ class Staging:
         self._tell_of(message, parent_id, node.original)
         return message
 
-    def staged_message(self, message_id: str) -> rows.InsertMessage | None:
+    def staged_message(self, message_id: str) -> inserts.InsertMessage | None:
         """The row of a message that waits to be written."""
-        found = (row for row in self._rows if isinstance(row, rows.InsertMessage) and row.id == message_id)
+        found = (row for row in self._rows if isinstance(row, inserts.InsertMessage) and row.id == message_id)
         return next(found, None)
 
     def ends_model_call(self, call_id: str) -> bool:
         """Whether the end of that model call waits to be written, so that its row is still open in the store."""
-        return any(isinstance(row, rows.EndLlmCall) and row.id == call_id for row in self._rows)
+        return any(isinstance(row, changes.EndLlmCall) and row.id == call_id for row in self._rows)
 
     def rewrite(self, message: Message) -> None:
         """Give a message that waits to be written another content."""

@@ -11,8 +11,8 @@ from agentflow.agents.loaded_agent import LoadedAgent
 from agentflow.clock import NewId
 from agentflow.config.agent_config import Settings
 from agentflow.live.interrupt import Interrupt
+from agentflow.store.outcomes import Claimed
 from agentflow.store.protocol import Store
-from agentflow.store.records import Claimed
 from agentflow.tools.flows.memory import Note
 from agentflow.turn.rules.snapshots import SnapshotDecision
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentflow import events
-from agentflow.store import rows
+from agentflow.store.rows import inserts
 from agentflow.text import compact_json
 from agentflow.tools.results import ToolResult, refused, success
 from agentflow.tools.todo_items import Todo, check_todos
@@ -43,7 +43,7 @@ class TodoList:
         self.items = tuple(todos)
         self._version += 1
         items = [todo.as_dict() for todo in todos]
-        self._staging.add(rows.InsertTodoList(self._turn, self._execution, self._version, compact_json(items)))
+        self._staging.add(inserts.InsertTodoList(self._turn, self._execution, self._version, compact_json(items)))
         if streamed:
             self._staging.tell(events.todo(items, self._execution, self._version))
 

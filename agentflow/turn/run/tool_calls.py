@@ -6,7 +6,7 @@ from agentflow import clock, events
 from agentflow.clock import NewId
 from agentflow.conversation.repair import Closing, OpenCall
 from agentflow.message import Message, ToolCall, ToolCallStatus
-from agentflow.store import rows
+from agentflow.store.rows import changes, inserts
 from agentflow.tools.results import ToolResult
 from agentflow.tools.tool import CLIENT, WORKER
 from agentflow.turn.run.execution import Execution
@@ -23,7 +23,7 @@ def request(execution: Execution, call: ToolCall, reply_id: str, *, started: boo
     tool = execution.agent.tools.get(call.name)
     handler = tool.handler if tool is not None and tool.handler in (WORKER, CLIENT) else None
     execution.staging.add(
-        rows.InsertToolCall(execution.number, call.id, turn, reply_id, call.name, status, at, handler)
+        inserts.InsertToolCall(execution.number, call.id, turn, reply_id, call.name, status, at, handler)
     )
     execution.staging.tell(events.tool_call_requested(call, reply_id))
 
@@ -31,7 +31,7 @@ def request(execution: Execution, call: ToolCall, reply_id: str, *, started: boo
 def start(execution: Execution, call: ToolCall) -> None:
     """Stage a planned call as started: the commit comes before its function runs."""
     execution.in_flight.open_call(OpenCall(execution.number, call.id, call.name, _STARTED))
-    execution.staging.add(rows.StartToolCall(_STARTED, clock.instant(), execution.number, call.id, _PLANNED))
+    execution.staging.add(changes.StartToolCall(_STARTED, clock.instant(), execution.number, call.id, _PLANNED))
 
 
 def finish(
@@ -56,7 +56,7 @@ def void_all(execution: Execution) -> None:
     """The open calls' place left the path (C20)."""
     for call in list(execution.in_flight.calls.values()):
         execution.in_flight.close_call(call.id)
-        execution.staging.add(rows.VoidToolCall(ToolCallStatus.VOIDED, execution.number, call.id, call.status))
+        execution.staging.add(changes.VoidToolCall(ToolCallStatus.VOIDED, execution.number, call.id, call.status))
         execution.staging.tell(events.plain(events.CALL_VOIDED, {"id": call.id, "name": call.name}))
 
 
@@ -68,7 +68,7 @@ def _settle(
     message = Message(message_id, "tool", result.text, (), call.id, call.name)
     execution.staging.record(message)
     execution.staging.add(
-        rows.EndToolCall(
+        changes.EndToolCall(
             status, milliseconds, int(result.ok), message.id, result.full, int(result.altered), execution.number,
             call.id, call.status,
         )

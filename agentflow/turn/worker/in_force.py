@@ -13,8 +13,8 @@ from agentflow.agents.loaded_agent import TEMPLATE, TEXTS, LoadedAgent
 from agentflow.conversation import wire
 from agentflow.conversation.state import next_version, same_json
 from agentflow.errors import InvalidConfig, InvalidInput
-from agentflow.store import rows
 from agentflow.store.records import AGENT, STARTED, STATE
+from agentflow.store.rows import inserts
 from agentflow.text import compact_json
 from agentflow.turn.decide.decision import Changes
 from agentflow.turn.run.execution import Execution
@@ -125,7 +125,7 @@ class InForce:
             number = 0 if kind == STARTED else self._step.versions.next()
             place = (None, None) if at_root else execution.place or (None, None)
             execution.staging.add(
-                rows.InsertStateVersion(number, kind, compact_json(value), execution.journal.turn, *place)
+                inserts.InsertStateVersion(number, kind, compact_json(value), execution.journal.turn, *place)
             )
             if kind == STATE:
                 told = {"version": number, "head_id": None if at_root else execution.staging.position.message_id}

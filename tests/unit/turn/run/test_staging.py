@@ -10,7 +10,7 @@ import pytest
 from agentflow import events
 from agentflow.conversation.tree import Place
 from agentflow.message import Message
-from agentflow.store import rows
+from agentflow.store.rows import changes, inserts
 from agentflow.turn.run.staging import Position, Staging
 
 
@@ -34,14 +34,14 @@ def said(text: str) -> Message:
     ("place", "forks", "opened", "first"),
     [
         (Place(1, 2), False, None, Place(1, 3)),
-        (Place(1, 2), True, rows.InsertBranch(5, 1, 2, None), Place(5, 3)),
-        (None, False, rows.InsertBranch(5, None, 0, None), Place(5, 1)),
-        (None, True, rows.InsertBranch(5, None, 0, None), Place(5, 1)),
+        (Place(1, 2), True, inserts.InsertBranch(5, 1, 2, None), Place(5, 3)),
+        (None, False, inserts.InsertBranch(5, None, 0, None), Place(5, 1)),
+        (None, True, inserts.InsertBranch(5, None, 0, None), Place(5, 1)),
     ],
     ids=["the tip goes on", "a branch opens beside what follows", "a root", "nothing follows above every root"],
 )
 def test_a_message_goes_under_the_end_of_the_path(
-    place: Place | None, forks: bool, opened: rows.InsertBranch | None, first: Place
+    place: Place | None, forks: bool, opened: inserts.InsertBranch | None, first: Place
 ) -> None:
     position = Position(numbers(5), place, None, forks=forks)
     assert position.advance("a") == (opened, first)
@@ -51,15 +51,18 @@ def test_a_message_goes_under_the_end_of_the_path(
 
 def test_the_path_of_a_sub_agent_has_a_root_of_its_own() -> None:
     """C1."""
-    assert Position(numbers(5), None, None, root_of=9).advance("a") == (rows.InsertBranch(5, None, 0, 9), Place(5, 1))
+    assert Position(numbers(5), None, None, root_of=9).advance("a") == (
+        inserts.InsertBranch(5, None, 0, 9),
+        Place(5, 1),
+    )
 
 
 def test_a_commit_takes_everything_and_the_end_of_the_path() -> None:
     staged = staging()
     staged.record(said("a"))
-    staged.add(rows.PlanTurn("plan", 3))
+    staged.add(changes.PlanTurn("plan", 3))
     batch = staged.take()
-    assert [type(row) for row in batch.rows] == [rows.InsertMessage, rows.PlanTurn]
+    assert [type(row) for row in batch.rows] == [inserts.InsertMessage, changes.PlanTurn]
     assert (batch.head, batch.keeps_head) == (Place(1, 3), False)
     assert not staged
     assert staged.take().rows == []
@@ -86,7 +89,7 @@ def test_what_a_sub_agent_staged_rides_on_the_commit_of_its_parent() -> None:
     parent.adopt(child)
     assert not child
     batch = parent.take()
-    assert [type(row) for row in batch.rows] == [rows.InsertBranch, rows.InsertMessage]
+    assert [type(row) for row in batch.rows] == [inserts.InsertBranch, inserts.InsertMessage]
     assert batch.head == Place(1, 2)
 
 
@@ -98,7 +101,7 @@ def test_an_answer_that_waits_is_rewritten_in_its_row_and_in_its_event() -> None
     staged.rewrite(Message("a", "assistant", "better"))
     assert staged.path == [Message("a", "assistant", "better")]
     batch = staged.take()
-    assert [row.content for row in batch.rows if isinstance(row, rows.InsertMessage)] == ["better"]
+    assert [row.content for row in batch.rows if isinstance(row, inserts.InsertMessage)] == ["better"]
     assert batch.log[0].full["message"]["content"] == "better"
     with pytest.raises(LookupError, match="not staged"):
         staged.rewrite(said("a"))
@@ -106,8 +109,8 @@ def test_an_answer_that_waits_is_rewritten_in_its_row_and_in_its_event() -> None
 
 def test_what_rides_on_a_commit_is_staged_as_it_is_taken() -> None:
     staged = staging()
-    staged.before_take(lambda: staged.add(rows.PlanTurn("plan", 3)))
-    assert staged.take().rows == [rows.PlanTurn("plan", 3)]
+    staged.before_take(lambda: staged.add(changes.PlanTurn("plan", 3)))
+    assert staged.take().rows == [changes.PlanTurn("plan", 3)]
 
 
 def test_a_text_is_stored_once() -> None:

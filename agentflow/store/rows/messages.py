@@ -7,7 +7,7 @@ from typing import Any
 
 from agentflow.conversation.tree import Node
 from agentflow.message import Content, Message, ToolCall, WrittenAs
-from agentflow.store.rows import InsertMessage
+from agentflow.store.rows.inserts import InsertMessage
 from agentflow.text import compact_json, stored_json
 
 
