@@ -29,7 +29,6 @@ from agentflow.conversation.pauses.awaited import QUESTIONS
 from agentflow.conversation.wire import json_object
 from agentflow.errors import (
     AgentNotFound,
-    InvalidConfig,
     InvalidInput,
     NoPendingQuestion,
     ResultTimeout,
@@ -44,11 +43,11 @@ from agentflow.reading.reader import SessionReader
 from agentflow.records.book import Records
 from agentflow.records.retention import Retention
 from agentflow.result import Receipt, TurnResult
-from agentflow.running import POLL_SECS, RunningTurns
+from agentflow.running.turns import POLL_SECS, RunningTurns
 from agentflow.secrets.logs import guard_logs
-from agentflow.store.outcomes import Moved, Stopped
+from agentflow.store.outcomes import Moved
 from agentflow.store.protocol import Store
-from agentflow.store.requests import Claim, MoveHead, Settle, Stop
+from agentflow.store.requests import Claim, MoveHead, Settle
 from agentflow.tools.results import refused, success
 
 _log = logging.getLogger("agentflow.runtime")
@@ -116,7 +115,7 @@ class Runtime:
 
     async def __aenter__(self) -> Self:
         if self._drains:
-            await self._take_up_queues()
+            await self._turns.take_up_left()
         return self
 
     async def __aexit__(
@@ -218,19 +217,7 @@ class Runtime:
         not ended it within 5 s, `nothing_to_stop`. With `turn_id` no other turn is ever stopped.
         """
         named = arguments.optional_text(turn_id, "turn_id")
-        stopped = await self._stop(arguments.session_id(session_id), named, drain=drain)
-        outcome = "stopped" if stopped.ended else "nothing_to_stop"
-        if stopped.requested and stopped.turn_id is not None:
-            outcome = "requested"
-            if await self._turns.ends(session_id, stopped.turn_id):
-                outcome = "stopped"
-                await self._stop(session_id, stopped.turn_id)  # it may have paused unheard
-        return {"session_id": session_id, "turn_id": stopped.turn_id, "outcome": outcome}
-
-    async def _stop(self, session_id: str, turn_id: str | None, *, drain: bool = False) -> Stopped:
-        waker = self._turns.waker()
-        asked = Stop(session_id, turn_id, drain, clock.instant(), is_alive, self._new_id, waker.owning)
-        return waker.started(session_id, await self._store.stop(asked))
+        return await self._turns.stop(arguments.session_id(session_id), named, drain=drain)
 
     async def settle(
         self, session_id: str, call_id: str, *, result: Any = None, error: str | None = None
@@ -376,14 +363,6 @@ class Runtime:
         self._turns.cache.forget(session_id)
 
     # -- inside ----------------------------------------------------------------------------------------------------
-
-    async def _take_up_queues(self) -> None:
-        """Start the first waiting turn of every queue that nobody serves; the others follow by themselves (C21)."""
-        for session_id, name in await self._store.left_queues():
-            try:
-                await self._turns.take_up(session_id, str(self._agents.of_session(name).config.path))
-            except (AgentNotFound, InvalidConfig) as error:
-                _log.warning("the queue of session %s stays as it is: %s", session_id, error)
 
     async def _agent(self, session_id: str, name: str | None, reference: str | None) -> LoadedAgent:
         """The agent that the calling code chose, else the one the client names, else the session's."""

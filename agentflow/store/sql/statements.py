@@ -1,4 +1,4 @@
-"""The SQL text of every row type, built once from the two tables of `rows.py`; no SQLAlchemy in the hot path.
+"""The SQL text of every row type, built once from the two tables of `rows/written.py`; no SQLAlchemy in the hot path.
 
 All text is written with `?` and translated for a driver that wants another mark.
 """

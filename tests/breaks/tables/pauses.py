@@ -21,8 +21,8 @@ BREAKS = (
     ),
     Break(
         "resume-tools", "store/session/resume.py",
-        "rows.ResumeTurn(request, tools_hash, paused.turn)",
-        "rows.ResumeTurn(request, None, paused.turn)",
+        "changes.ResumeTurn(request, tools_hash, paused.turn)",
+        "changes.ResumeTurn(request, None, paused.turn)",
         ("contract/test_store_claims.py",),
         "The client's tools are lost when an answer says something anew.",
     ),
@@ -42,7 +42,7 @@ BREAKS = (
     ),
     Break(
         "resume-turn-alias", "store/session/resume.py",
-        '            session.rows.append(rows.InsertAlias("turn", turn_id, paused.turn_id, '
+        '            session.rows.append(inserts.InsertAlias("turn", turn_id, paused.turn_id, '
         "session.steps, self._after_seq))\n",
         "            pass\n",
         ("scenarios/test_turn_ids.py::test_every_read_takes_either_name",),
@@ -108,7 +108,7 @@ BREAKS = (
     ),
     Break(
         "resume-pause-moves", "store/session/resume.py",
-        "            session.rows.append(rows.MovePause(*place, paused.execution, paused.call_id, "
+        "            session.rows.append(changes.MovePause(*place, paused.execution, paused.call_id, "
         '"pending"))\n',
         "            pass\n",
         ("scenarios/test_client_results.py::test_the_turn_goes_on_in_a_new_step_once_all_are_there",),

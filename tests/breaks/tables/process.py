@@ -142,14 +142,14 @@ BREAKS = (
         "The history of another head is read.",
     ),
     Break(
-        "renew-never", "running.py",
+        "renew-never", "running/turns.py",
         "                    await self._store.renew(keys, self._owner.text, at + LEASE)\n",
         "",
         ("scenarios/test_leases.py::test_a_long_turn_keeps_its_session_by_renewing_its_lease",),
         "Leases are not renewed.",
     ),
     Break(
-        "renew-clock-back", "running.py",
+        "renew-clock-back", "running/turns.py",
         "if not 0 <= (at := clock.instant()) - renewed < RENEW:",
         "if (at := clock.instant()) - renewed >= RENEW:",
         ("scenarios/test_leases.py",),

@@ -1,4 +1,4 @@
-"""The SQL text is built from `rows.py`; these tests hold it against the tables."""
+"""The SQL text is built from `rows/written.py`; these tests hold it against the tables."""
 
 from __future__ import annotations
 

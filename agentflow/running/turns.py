@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Coroutine
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from agentflow import clock
@@ -20,12 +19,13 @@ from agentflow.live.history_cache import HistoryCache
 from agentflow.live.home import another_loop
 from agentflow.live.interrupt import StopReason
 from agentflow.live.owner import LEASE, RENEW, Owner, is_alive
-from agentflow.reading.status import is_running, open_pause
 from agentflow.records.chat_names import ChatNames
 from agentflow.result import Receipt, TurnResult
-from agentflow.store.outcomes import Claimed, Given, Moved, Queued, Recorded, Refused, Replayed, Stopped
+from agentflow.running.queues import Queues
+from agentflow.running.waker import Waker
+from agentflow.store.outcomes import Claimed, Given, Queued, Recorded, Refused, Replayed, Stopped
 from agentflow.store.protocol import Store
-from agentflow.store.requests import Claim, Owning, Settle, Wake
+from agentflow.store.requests import Claim, Owning, Settle, Stop
 from agentflow.telemetry import spans
 from agentflow.turn.step_runner import StepRunner
 
@@ -34,8 +34,6 @@ _log = logging.getLogger("agentflow.runtime")
 POLL_SECS = 0.25
 _CLOSE_SECS = 5.0
 T = TypeVar("T")
-Woken = TypeVar("Woken", Stopped, Moved)
-_PATIENCE_POLLS = 8
 _STOP_SECS = 5.0
 
 
@@ -49,41 +47,6 @@ class Running(NamedTuple):
     session_key: int
     runner: StepRunner
     task: asyncio.Task[TurnResult]
-
-
-@dataclass(slots=True)
-class _Waiting:
-    """A session in whose queue turns wait that came in here; `polls` counts how long nobody has run anything."""
-
-    agent: str
-    turn_ids: set[str] = field(default_factory=set)
-    polls: int = 0
-
-
-class Waker:
-    """Lets the queue of a session go on in the transaction that ends a turn or a pause, unless it is left to others.
-
-    The agent is loaded on the store's thread, when something waits, and kept for the start of the turn.
-    """
-
-    def __init__(self, turns: RunningTurns, *, serves: bool) -> None:
-        self.owning: Wake | None = self._owning if serves else None
-        self._turns = turns
-        self._agent: LoadedAgent | None = None
-
-    def _owning(self, agent: str) -> Owning | None:
-        try:
-            self._agent = self._turns.of_session(agent)
-        except AgentflowError as error:
-            _log.warning("the queue of a session of %s stays as it is: %s", agent, error)
-            return None
-        return self._turns.owning(self._agent)
-
-    def started(self, session_id: str, outcome: Woken) -> Woken:
-        """The outcome, once the turn that the store has begun runs."""
-        if outcome.started is not None and self._agent is not None:
-            self._turns.start(session_id, self._agent, outcome.started)
-        return outcome
 
 
 class RunningTurns:
@@ -101,7 +64,7 @@ class RunningTurns:
         self._source = source
         self._owner = Owner()
         self._turns: dict[str, Running] = {}  # by session
-        self._waiting: dict[str, _Waiting] = {}  # by session
+        self._queues = Queues(store, self.take_up)
         self._claims: set[asyncio.Task[Any]] = set()
         self._closing = False
         self._serves = serve_queues
@@ -122,7 +85,7 @@ class RunningTurns:
         if running is not None:
             running.runner.interrupt.request(reason)
 
-    async def ends(self, session_id: str, turn_id: str) -> bool:
+    async def _ends(self, session_id: str, turn_id: str) -> bool:
         """Whether the turn, which somebody asked to stop, has ended within 5 s, here or in its process."""
         running = self.get(session_id, turn_id)
         if running is not None:
@@ -201,7 +164,8 @@ class RunningTurns:
                 if outcome.stopping is not None:
                     self.interrupt(session_id, outcome.stopping, "stop")
                 if outcome.started is None or outcome.started.turn_id != outcome.turn_id:
-                    self.serve(session_id, agent, outcome.turn_id)
+                    self._queues.add(session_id, str(agent.config.path), outcome.turn_id)
+                    self._keep_beating()
                 return Receipt(session_id, outcome.turn_id, True, outcome.replayed, outcome.after_seq)
             case Claimed():
                 self.start(session_id, agent, outcome, asked_here=True)
@@ -216,9 +180,25 @@ class RunningTurns:
         self.settled(session_id, settled.turn_id)
         return {"session_id": session_id, "turn_id": settled.turn_id, "outcome": settled.outcome}
 
+    async def stop(self, session_id: str, turn_id: str | None, *, drain: bool) -> dict[str, Any]:
+        """Stop the running or paused turn; as `Runtime.stop`."""
+        stopped = await self._stop(session_id, turn_id, drain=drain)
+        outcome = "stopped" if stopped.ended else "nothing_to_stop"
+        if stopped.requested and stopped.turn_id is not None:
+            outcome = "requested"
+            if await self._ends(session_id, stopped.turn_id):
+                outcome = "stopped"
+                await self._stop(session_id, stopped.turn_id)  # it may have paused unheard
+        return {"session_id": session_id, "turn_id": stopped.turn_id, "outcome": outcome}
+
+    async def _stop(self, session_id: str, turn_id: str | None, *, drain: bool = False) -> Stopped:
+        waker = self.waker()
+        asked = Stop(session_id, turn_id, drain, clock.instant(), is_alive, self._new_id, waker.owning)
+        return waker.started(session_id, await self._store.stop(asked))
+
     def waker(self) -> Waker:
         """For a request that may end a pause (C24)."""
-        return Waker(self, serves=self._serves and not self._closing)
+        return Waker(self._agents.of_session, self.owning, self.start, serves=self._serves and not self._closing)
 
     def start(self, session_id: str, agent: LoadedAgent, claimed: Claimed, *, asked_here: bool = False) -> None:
         """Run a claimed turn in a task of its own, after its claim has been told.
@@ -265,15 +245,7 @@ class RunningTurns:
         )
         self._turns[session_id] = Running(claimed.key, runner, task)
         task.add_done_callback(lambda ended: self._ended(session_id, claimed.turn_id, ended))
-        if (waiting := self._waiting.get(session_id)) is not None:
-            waiting.turn_ids.discard(claimed.turn_id)
-            waiting.polls = 0
-        self._keep_beating()
-
-    def serve(self, session_id: str, agent: LoadedAgent, turn_id: str) -> None:
-        """See to it that a turn that was queued here begins, should nobody else serve its queue (C21)."""
-        waiting = self._waiting.setdefault(session_id, _Waiting(str(agent.config.path)))
-        waiting.turn_ids.add(turn_id)
+        self._queues.started(session_id, claimed.turn_id)
         self._keep_beating()
 
     def _keep_beating(self) -> None:
@@ -293,6 +265,14 @@ class RunningTurns:
             self.start(session_id, agent, claimed)
         return claimed is not None
 
+    async def take_up_left(self) -> None:
+        """Start the first waiting turn of every queue that nobody serves; the others follow by themselves (C21)."""
+        for session_id, name in await self._store.left_queues():
+            try:
+                await self.take_up(session_id, str(self._agents.of_session(name).config.path))
+            except (AgentNotFound, InvalidConfig) as error:
+                _log.warning("the queue of session %s stays as it is: %s", session_id, error)
+
     async def run_queue(self, session_id: str, reference: str) -> list[TurnResult]:
         """Run what waits in a session, one turn after the other, until nothing waits or one does not go through."""
         results: list[TurnResult] = []
@@ -305,10 +285,6 @@ class RunningTurns:
     def load(self, reference: str) -> LoadedAgent:
         """The agent of a name or path as its files are now. Raises `AgentNotFound`, `InvalidConfig`."""
         return self._agents.load(reference)
-
-    def of_session(self, name: str) -> LoadedAgent:
-        """The agent that a session's row names. Raises `AgentNotFound`, `InvalidConfig`."""
-        return self._agents.of_session(name)
 
     async def _run(
         self, session_id: str, agent: LoadedAgent, runner: StepRunner, following: list[LoadedAgent]
@@ -334,12 +310,11 @@ class RunningTurns:
     async def _beat(self) -> None:
         """While turns run or wait: renew leases (T27), hear of stops asked for elsewhere (T23), serve queues (C21)."""
         renewed = clock.instant()
-        while self._turns or self._waiting:
+        while self._turns or self._queues:
             await asyncio.sleep(POLL_SECS)
             keys = [running.session_key for running in self._turns.values()]
             try:
-                for session_id in list(self._waiting):
-                    await self._serve_waiting(session_id)
+                await self._queues.serve(self._turns)
                 asked = await self._store.stops(keys)
                 for running in self._turns.values():
                     if (running.session_key, running.runner.turn_id) in asked:
@@ -349,28 +324,6 @@ class RunningTurns:
                     renewed = at
             except StoreError as error:
                 _log.warning("the database is away, leases and queues wait for it: %s", error)
-
-    async def _serve_waiting(self, session_id: str) -> None:
-        """Begin what waits in this session when nobody runs anything in it.
-
-        Turns that others queued are left to them, unless nobody seems to begin them for a while.
-        """
-        waiting = self._waiting[session_id]
-        if session_id in self._turns:
-            return
-        record = await self._store.session(session_id)
-        if record is None or not record.queued or not waiting.turn_ids:
-            del self._waiting[session_id]
-            return
-        if is_running(record) or open_pause(record) is not None:
-            waiting.polls = 0
-            return
-        waiting.polls += 1
-        try:
-            await self.take_up(session_id, waiting.agent, waiting.turn_ids if waiting.polls < _PATIENCE_POLLS else None)
-        except (AgentNotFound, InvalidConfig) as error:
-            _log.warning("the queue of session %s stays as it is: %s", session_id, error)
-            del self._waiting[session_id]
 
     async def end(self) -> None:
         """End what runs here, as given up by this process; queues stay as they are (C21)."""
