@@ -36,7 +36,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from agentflow.secrets.redacting import redact, redact_json
+from agentflow.secrets.redacting import redact_json, told
 
 ModelErrorKind = Literal[
     "rate_limited",
@@ -62,9 +62,9 @@ class AgentflowError(Exception):
     code: str = "agentflow_error"
 
     def __init__(self, message: str, *, detail: Mapping[str, Any] | None = None) -> None:
-        self.message = redact(message)
+        self.message = told(message)
         super().__init__(self.message)
-        self.detail: dict[str, Any] = redact_json(dict(detail or {}))
+        self.detail: dict[str, Any] = redact_json(dict(detail or {}), told)
 
     def as_dict(self) -> dict[str, Any]:
         """`{code, message, detail}`, the shape of `TurnResult.error` and of the `error` event."""

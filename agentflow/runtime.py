@@ -19,7 +19,7 @@ from agentflow.agents.data_source import Captured, DataSource
 from agentflow.agents.loaded_agent import LoadedAgent
 from agentflow.agents.loading import Agents, OpenModel, database_url
 from agentflow.agents.project_folder import open_project
-from agentflow.bounds.weight import is_light
+from agentflow.bounds.beside import beside
 from agentflow.clock import NewId
 from agentflow.config.inputs import parse_assignments
 from agentflow.conversation import arguments
@@ -48,7 +48,7 @@ from agentflow.secrets.logs import guard_logs
 from agentflow.store.outcomes import Moved
 from agentflow.store.protocol import Store
 from agentflow.store.requests import Claim, MoveHead, Settle
-from agentflow.tools.results import refused, success
+from agentflow.tools.results import refused, settled
 
 _log = logging.getLogger("agentflow.runtime")
 
@@ -152,7 +152,7 @@ class Runtime:
         `AgentNotFound`, `InvalidConfig`, `SessionAgentMismatch`, `TurnAlreadyActive` (C18, C19): then nothing was
         written. A `head.move` runs no turn, its receipt has the turn id `""`; it raises what `checkout` raises.
         """
-        request = parse_input(given) if is_light(given) else await asyncio.to_thread(parse_input, given)
+        request = await beside(parse_input, given)
         arguments.session_id(session_id)
         if isinstance(request, HeadMove):
             moved = await self._move_head(session_id, request.message_id, request.turn_id)
@@ -228,12 +228,15 @@ class Runtime:
         Returns `{session_id, turn_id, outcome}`: `settled`, `replayed` for the result it has already, or `ignored` for
         a call that is closed or whose place left the path (C20). Raises `SessionNotFound`, `CallNotFound`,
         `CallAlreadyAnswered`, `QuestionExpired`, `TurnAlreadyActive` while other calls of the reply run, and
-        `InvalidInput` for a call that is not left open here.
+        `InvalidInput` for a call that is not left open here and for a result that is no JSON or too much (Z3).
         """
         arguments.text(call_id, "call_id")
         agent = self._agents.of_session((await self._reader.record(session_id)).agent)
         tools = self._agents.worker_tools(str(agent.config.path))
-        given = success(result) if error is None else refused(arguments.text(error, "error"), "tool_failed")
+        if error is None:
+            given = await beside(settled, result)
+        else:
+            given = refused(arguments.text(error, "error"), "tool_failed")
         asked = Settle(session_id, call_id, given.ok, given.text, tools, self._turns.owning(agent))
         return await self._turns.settle(agent, asked)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from agentflow.bounds import json_slices
@@ -21,13 +22,35 @@ def sanitise(text: str) -> str:
     """The text with surrogate pairs joined, lone halves replaced by U+FFFD and NUL removed."""
     if (text.isascii() and "\x00" not in text) or not _is_unstorable(text):
         return text
-    joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return joined.replace("\x00", "")
+    return "".join(map(_storable, _pieces(text)))
 
 
 def _is_unstorable(text: str) -> bool:
     """Looked for piece by piece: one search of a long text would hold everybody (Z3)."""
     return any(_UNSTORABLE.search(text, start, start + LONG_TEXT) for start in range(0, len(text), LONG_TEXT))
+
+
+def _storable(piece: str) -> str:
+    joined = piece.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return joined.replace("\x00", "")
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The text in pieces that hold nobody for long, none of which ends within a pair of surrogates."""
+    start = 0
+    while start < len(text):
+        end = start + LONG_TEXT
+        if "\ud800" <= text[end - 1 : end] <= "\udbff" and end < len(text):
+            end -= 1
+        yield text[start:end]
+        start = end
+
+
+def size_in_bytes(text: str) -> int:
+    """In UTF-8, counted in steps that hold nobody for long (Z3); the text has no halves of surrogate pairs."""
+    if text.isascii():
+        return len(text)
+    return sum(len(text[start : start + LONG_TEXT].encode()) for start in range(0, len(text), LONG_TEXT))
 
 
 def sanitise_json(value: Any) -> Any:

@@ -18,9 +18,10 @@ from urllib.parse import urlsplit
 
 from agentflow import clock
 from agentflow.bounds import json_slices
-from agentflow.bounds.weight import is_light, weigh
+from agentflow.bounds.beside import beside
+from agentflow.bounds.weight import weigh
 from agentflow.errors import WorkerFailed
-from agentflow.secrets.redacting import redact
+from agentflow.secrets.redacting import told
 from agentflow.telemetry import spans
 from agentflow.text import LONG_TEXT, preview, read_json, sanitise_json
 from agentflow.tools.flows.threads import FLOW_THREADS
@@ -74,7 +75,7 @@ class PythonWorker:
     function: Callable[..., Any]
 
     async def decide(self, request: Mapping[str, Any], retrying: Retrying) -> Any:
-        own = await _beside(_copy, {**request, "attempts": 1})
+        own = await beside(_copy, {**request, "attempts": 1})
         try:
             async with asyncio.timeout(DECISION_SECS):
                 answer = await self._call(own)
@@ -83,7 +84,7 @@ class PythonWorker:
         except Exception as error:
             raise WorkerFailed(f"The worker {self.name} failed: {type(error).__name__}: {error}") from error
         try:
-            return await _beside(_as_json, answer)
+            return await beside(_as_json, answer)
         except (TypeError, ValueError) as error:
             raise WorkerFailed(f"The worker {self.name} answered what is not JSON: {error}") from error
 
@@ -92,11 +93,6 @@ class PythonWorker:
             return await self.function(request)
         answer = await _on_thread(self.function, request)
         return await answer if isinstance(answer, Awaitable) else answer
-
-
-async def _beside(work: Callable[[Any], Any], value: Any) -> Any:
-    """What is worked out from a value, for a heavy one on a thread."""
-    return work(value) if is_light(value) else await asyncio.to_thread(work, value)
 
 
 def _written(value: Any) -> str:
@@ -187,7 +183,7 @@ class HttpWorker:
     async def _post(self, request: Mapping[str, Any]) -> Any:
         import httpx
 
-        body = await _beside(_body, request)
+        body = await beside(_body, request)
         try:
             async with (
                 httpx.AsyncClient(verify=_tls(), timeout=None, trust_env=False) as client,  # the attempt has a limit
@@ -195,7 +191,7 @@ class HttpWorker:
             ):
                 said = await self._read(answer)
         except httpx.HTTPError as error:
-            raise _Passing(redact(f"{type(error).__name__}: {error}")) from error
+            raise _Passing(told(f"{type(error).__name__}: {error}")) from error
         except httpx.InvalidURL as error:
             raise WorkerFailed(f"The worker's address {self.url!r} cannot be used: {error}") from error
         try:
@@ -216,7 +212,7 @@ class HttpWorker:
             if len(said) > _MAX_BYTES:
                 raise self._refused(f"its answer has more than {_MAX_BYTES} bytes")
         if not answer.is_success:
-            text = preview(redact(said.decode("utf-8", "replace")), 200)
+            text = preview(told(said.decode("utf-8", "replace")), 200)
             raise self._refused(f"it refused the request with status {answer.status_code}: {text}")
         return bytes(said)
 

@@ -1,1 +1,1 @@
-"""What comes from outside, bounded by its form before anything is done with it: weight, json_slices, patterns (Z3)."""
+"""What comes from outside, weighed before anything is done with it (Z3): weight → beside; json_slices, patterns."""

@@ -231,7 +231,7 @@ def _json_in(text: str) -> Any:
     start = text.find("{")
     try:
         return json.JSONDecoder().raw_decode(text[start:])[0] if start >= 0 else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

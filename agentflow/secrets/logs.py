@@ -6,7 +6,7 @@ import logging
 import traceback
 from typing import Any
 
-from agentflow.secrets.redacting import redact
+from agentflow.secrets.redacting import told
 
 
 def guard_logs() -> None:
@@ -33,13 +33,13 @@ def _hide(record: logging.LogRecord) -> None:
         said = record.getMessage()
     except Exception:  # arguments that do not fit: logging itself tells of it when the record is written
         said, record.args = f"{record.msg!r} with {record.args!r}", ()
-        record.msg = redact(said)
+        record.msg = told(said)
         return
-    if (hidden := redact(said)) != said:
+    if (hidden := told(said)) != said:
         record.msg, record.args = hidden, ()
     if record.exc_info and record.exc_info[0] is not None:
-        told = "".join(traceback.format_exception(*record.exc_info)).rstrip("\n")
-        if (hidden := redact(told)) != told:
+        trace = "".join(traceback.format_exception(*record.exc_info)).rstrip("\n")
+        if (hidden := told(trace)) != trace:
             record.exc_info, record.exc_text = None, hidden
     if record.stack_info:
-        record.stack_info = redact(record.stack_info)
+        record.stack_info = told(record.stack_info)

@@ -6,6 +6,7 @@ Every pattern looks at a text once: nothing in front of a word is repeated, and 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from agentflow.secrets.known import without_known
@@ -35,6 +36,9 @@ _WRITTEN = (
 )
 _WORDS = re.compile(r"\S+")
 
+MOST_TOLD = 50_000  # characters that are looked through for what somebody is only told
+_LONGEST_SECRET = 5_000  # characters: half of one at the cut is not known any more
+
 
 def redact(text: str) -> str:
     """The text with `***`, or the variable that it came from, in the place of every secret."""
@@ -44,14 +48,21 @@ def redact(text: str) -> str:
     return text
 
 
-def redact_json(value: Any) -> Any:
+def told(text: str) -> str:
+    """The same for an error, a log record or another text that is only told: of a long one its beginning (Z3)."""
+    if len(text) <= MOST_TOLD:
+        return redact(text)
+    return redact(text[:MOST_TOLD])[:-_LONGEST_SECRET] + "…"
+
+
+def redact_json(value: Any, text: Callable[[str], str] = redact) -> Any:
     """The same for every text of a JSON value, whole where its key is named like a secret."""
     if isinstance(value, str):
-        return redact(value)
+        return text(value)
     if isinstance(value, dict):
-        return {key: _member(key, item) for key, item in value.items()}
+        return {key: MASK if _is_hidden(key, item) else redact_json(item, text) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [redact_json(item) for item in value]
+        return [redact_json(item, text) for item in value]
     return value
 
 
@@ -60,8 +71,8 @@ def mask_urls(text: str) -> str:
     return _WORDS.sub(_without_user, text) if "://" in text else text
 
 
-def _member(key: Any, item: Any) -> Any:
-    return MASK if isinstance(item, str) and is_secret(key) else redact_json(item)
+def _is_hidden(key: Any, item: Any) -> bool:
+    return isinstance(item, str) and is_secret(key)
 
 
 def _without_user(word: re.Match[str]) -> str:

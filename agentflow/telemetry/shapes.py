@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentflow.message import Usage
-from agentflow.secrets.redacting import redact_json
+from agentflow.secrets.redacting import redact_json, told
 from agentflow.text import compact_json
 
 # the first part of a model string -> the well-known name of who is asked
@@ -118,7 +118,7 @@ def arguments(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def result(text: str) -> dict[str, Any]:
     """What a tool came to."""
-    return {"gen_ai.tool.call.result": redact_json(text)}
+    return {"gen_ai.tool.call.result": told(text)}
 
 
 def _message(message: Mapping[str, Any]) -> dict[str, Any]:
@@ -148,4 +148,4 @@ def _call(call_id: str, name: str, given: Any) -> dict[str, Any]:
 
 
 def _written(value: Any) -> str:
-    return compact_json(redact_json(value))
+    return compact_json(redact_json(value, told))

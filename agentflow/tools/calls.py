@@ -18,7 +18,7 @@ from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from agentflow.message import ToolCall
-from agentflow.text import cut_middle, preview
+from agentflow.text import LONG_TEXT, cut_middle, preview
 from agentflow.tools.arguments import parse_arguments, refusal
 from agentflow.tools.flows.context import FlowContext
 from agentflow.tools.flows.library import Flow
@@ -210,7 +210,8 @@ async def _perform_async(flow: Flow, prepared: Prepared, context: FlowContext, r
             values = _values(flow, prepared, context, run)
         returned = flow.function(**values)
         value = await returned if isinstance(returned, Awaitable) else returned
-        is_short = value is None or isinstance(value, str | int | float)
+        is_short = value is None or isinstance(value, int | float)
+        is_short |= isinstance(value, str) and len(value) <= LONG_TEXT
         result = success(value) if is_short else await on_a_thread(run.loop, lambda: success(value))
     except BaseException as error:
         result = _failed(flow, prepared, error, context, run)

@@ -16,6 +16,8 @@ from inspect import isawaitable
 from io import IOBase
 from typing import Any
 
+from agentflow.bounds.weight import is_light
+
 MAX_LEVELS = 64
 MAX_ITEMS = 100_000  # of what is only known by going through it
 MAX_CHARS = 5_000_000
@@ -27,9 +29,12 @@ class Unreadable(Exception):
     """A value a model cannot be given."""
 
 
+_WRITER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
 def dumped(value: Any) -> str:
-    """Compact JSON in the author's own key order."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    """Compact JSON in the author's own key order; of a heavy value in small steps, which hold nobody (Z3)."""
+    return _WRITER.encode(value) if is_light(value) else "".join(_WRITER.iterencode(value))
 
 
 def is_plain(value: Any, level: int = 0) -> bool:

@@ -6,9 +6,12 @@ import dataclasses
 import json
 from typing import Any
 
-from agentflow.secrets.redacting import redact
-from agentflow.text import cut_middle, preview, sanitise, sanitise_json
-from agentflow.tools.plain_values import PlainValues, Unreadable, dumped, is_plain
+from agentflow.bounds import json_slices
+from agentflow.bounds.weight import TooMuch, weigh
+from agentflow.conversation.wire import refuse
+from agentflow.secrets.redacting import told
+from agentflow.text import LONG_TEXT, cut_middle, preview, sanitise, sanitise_json, size_in_bytes
+from agentflow.tools.plain_values import MAX_LEVELS, PlainValues, Unreadable, dumped, is_plain
 
 MAX_STORED_BYTES = 5_000_000
 _ERROR_CHARS = 2000
@@ -40,13 +43,24 @@ def success(value: Any) -> ToolResult:
     return _stored(text, notes, from_json=True)
 
 
+def settled(value: Any) -> ToolResult:
+    """The result of a call that was left open, as it is given from outside. Raises `InvalidInput` (Z3)."""
+    try:
+        weigh(value)
+        return success(value)
+    except TooMuch as much:
+        refuse("result", f"{much}.")
+    except Unreadable as unreadable:
+        refuse("result", f"must be text or JSON, not {str(unreadable).removeprefix('the flow returned ')}.")
+
+
 def _stored(text: str, notes: str = "", *, from_json: bool = False) -> ToolResult:
     """The text made storable, cut where it is more than is stored (Z3)."""
     clean = sanitise(text)
     if from_json and "\\u0000" in clean:
         clean = _without_escaped_nul(clean)
     altered = clean != text
-    size = len(clean) if len(clean) * 4 <= MAX_STORED_BYTES else len(clean.encode())
+    size = len(clean) if len(clean) * 4 <= MAX_STORED_BYTES else size_in_bytes(clean)
     if size > MAX_STORED_BYTES:
         clean = cut_middle(clean, MAX_STORED_BYTES * len(clean) // size)
     return ToolResult(True, clean + notes, altered=altered)
@@ -54,7 +68,9 @@ def _stored(text: str, notes: str = "", *, from_json: bool = False) -> ToolResul
 
 def _without_escaped_nul(text: str) -> str:
     """JSON writes a NUL as an escape, which would become one again at whoever parses the text."""
-    return dumped(sanitise_json(json.loads(text)))
+    long = len(text) > LONG_TEXT
+    value = json_slices.read(text, most_values=len(text), most_levels=MAX_LEVELS) if long else json.loads(text)
+    return dumped(sanitise_json(value))
 
 
 def failure(error: BaseException) -> ToolResult:
@@ -71,6 +87,6 @@ def failure(error: BaseException) -> ToolResult:
 
 def refused(sentence: str, code: str) -> ToolResult:
     """An error result of ours with a sentence for the model."""
-    text = f"Error: {preview(redact(sentence), _ERROR_CHARS)}"
+    text = f"Error: {preview(told(sentence), _ERROR_CHARS)}"
     clean = sanitise(text)
     return ToolResult(False, clean, altered=clean != text, error_code=code)

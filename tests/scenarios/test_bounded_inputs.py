@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+import contextlib
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 import pytest
 
-from agentflow import InvalidInput, Message
+from agentflow import InvalidInput, Message, TurnResult
 from agentflow.conversation.inbox import MAX_MESSAGES, MAX_TOOLS
 from agentflow.testing import Kit
+from tests.scenarios.support import call
 
 BRIEF = 0.15  # seconds of processor time: 50 ms (Z3) on a machine that three tests share
 
@@ -104,3 +108,46 @@ def test_a_reply_of_more_than_5_million_characters_fails_the_call_and_no_more_is
     assert result.error["code"] == "model_error.bad_reply"
     assert "more than 5,000,000 characters" in result.error["message"]
     assert sum(len(str(message)) for message in agentflow.path()) < 5_001_000  # what was shown stays
+
+
+def _twice(kit: Kit, message: str = "hi") -> TurnResult:
+    """The same turn again, when everything that is loaded on use is there."""
+    kit.send(message, "another")
+    kit.stalls.limit = BRIEF
+    return kit.send(message)
+
+
+ASYNC_OUTCOMES: dict[str, Callable[[], Any]] = {
+    "text": lambda: "é" * 15_000_000,
+    "halves": lambda: "é" * 15_000_000 + "\ud800",
+    "values": lambda: [0] * 1_000_000,
+    "escapes": lambda: ["\0a"] * 60_000,
+    "error": lambda: _raise("é" * 8_000_000),
+    "addresses": lambda: _raise("://" * 2_000_000),
+}
+
+
+def _raise(text: str) -> NoReturn:
+    raise ValueError(text)
+
+
+@pytest.mark.parametrize("outcome", ASYNC_OUTCOMES)
+def test_what_an_async_flow_returns_or_raises_does_not_hold_the_loop(agentflow: Kit, outcome: str) -> None:
+    async def give() -> Any:
+        """Give a lot."""
+        return await asyncio.to_thread(ASYNC_OUTCOMES[outcome])
+
+    agentflow.agent(tools=[give], replies=[{"tool_calls": [call("give")]}, {"text": "ok"}])
+    assert _twice(agentflow).answer == "ok"
+    assert len(str(agentflow.path()[-2]["content"])) <= 5_000_000
+
+
+@pytest.mark.parametrize("result", ["é" * 15_000_000, ["x" * 100] * 190_000, [0] * 3_000_000], ids=["é", "[x]", "[0]"])
+def test_a_result_from_outside_does_not_hold_the_loop(agentflow: Kit, result: Any) -> None:
+    agentflow.agent(replies=[{"tool_calls": [{"name": "t", "arguments": {}}]}])
+    asked = {"type": "client.message", "message": HI, "tools": [{"name": "t", "parameters": {"type": "object"}}]}
+    agentflow.deliver(asked)
+    agentflow.stalls.limit = BRIEF
+    with contextlib.suppress(InvalidInput):  # three million values are more than an input may have
+        agentflow.settle(result)
+    agentflow.stop()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import re
+import time
 
 import pytest
 
 from agentflow.errors import AgentflowError
 from agentflow.secrets import redacting
 from agentflow.secrets.known import learn, learn_environment, learn_url
-from agentflow.secrets.redacting import redact, redact_json
+from agentflow.secrets.redacting import MOST_TOLD, redact, redact_json, told
 
 CANARY = "canary-7f3a9b"
 FORMS = [
@@ -134,3 +135,22 @@ def test_a_million_characters_are_looked_at_about_once(text: str) -> None:
 def test_no_pattern_repeats_a_word_before_its_label() -> None:
     for pattern in redacting._WRITTEN:
         assert not re.match(r"\(\?P<label>\[[^]]*\][*+]", pattern.pattern)
+
+
+@pytest.mark.parametrize("shift", [-20, -10, 0, 2_000])
+def test_of_a_long_text_the_beginning_is_told_and_no_part_of_a_secret(shift: int) -> None:
+    """Z3, Z4: of 20 million characters no more is looked through than anybody reads, wherever a secret is cut."""
+    learn("corvus-" * 40)
+    text = "x" * (MOST_TOLD + shift) + "corvus-" * 40 + "y" * 20_000_000
+    began = time.thread_time()
+    shown = told(text)
+    assert time.thread_time() - began < 0.15
+    assert len(shown) <= MOST_TOLD
+    assert "corvus" not in shown
+    assert len(AgentflowError(text, detail={"said": [text]}).detail["said"][0]) <= MOST_TOLD
+
+
+def test_a_long_text_of_nothing_but_secrets_tells_none_of_the_one_at_the_cut() -> None:
+    secret = "larus-" + "0123456789" * 10
+    learn(secret)
+    assert "larus" not in told(" ".join([secret] * 10_000))

@@ -3,6 +3,7 @@
 import datetime
 import decimal
 import enum
+import functools
 import itertools
 import json
 import math
@@ -23,8 +24,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from agentflow.errors import InvalidInput
+from agentflow.text import LONG_TEXT, sanitise, size_in_bytes
 from agentflow.tools.plain_values import MAX_ITEMS, Unreadable
-from agentflow.tools.results import MAX_STORED_BYTES, ToolResult, failure, refused, success
+from agentflow.tools.results import MAX_STORED_BYTES, ToolResult, failure, refused, settled, success
 
 
 class Colour(enum.StrEnum):
@@ -235,3 +238,29 @@ def test_an_exception_that_cannot_say_what_it_is_still_has_a_name() -> None:
 
 def test_a_refusal_carries_its_code() -> None:
     assert refused("No.", "unknown_tool") == ToolResult(False, "Error: No.", error_code="unknown_tool")
+
+
+@pytest.mark.parametrize("at", range(-2, 2))
+def test_a_pair_of_surrogates_across_two_pieces_of_a_long_text_is_joined(at: int) -> None:
+    """Z3, T43: a long text is made storable piece by piece, and comes out as in one."""
+    before = "é" * (LONG_TEXT + at)
+    assert sanitise(before + "\ud83d\ude00\x00" + "\udc00") == before + "\U0001f600\ufffd"
+    assert sanitise(before + "\ud83d" * 3) == before + "\ufffd" * 3
+    assert size_in_bytes(before + "😀") == len((before + "😀").encode())
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ([0] * 200_001, "result: has more than 200,000 values."),
+        ("é" * 16_000_001, "result: has more than 32,000,000 bytes of text."),
+        (functools.reduce(lambda held, _: [held], range(65), 1), "result: must be text or JSON, not a value nested"),
+        (b"x", "result: must be text or JSON, not 1 bytes"),
+        (object(), "result: must be text or JSON, not a object, which has no JSON"),
+    ],
+    ids=["values", "bytes", "depth", "kind", "object"],
+)
+def test_a_result_from_outside_that_is_too_much_or_no_json_is_refused(given: object, said: str) -> None:
+    """Z3: what settles a call is an input."""
+    with pytest.raises(InvalidInput, match=said):
+        settled(given)
