@@ -9,7 +9,9 @@ import importlib as _importlib
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
+    from agentflow.agents.complaints.page import complaints
     from agentflow.agents.connect import connect_agent
+    from agentflow.agents.mend import mend_agent
     from agentflow.agents.validate import validate_agent
     from agentflow.config.keys.schema import agent_schema
     from agentflow.conversation.inbox import (
@@ -70,7 +72,9 @@ if _typing.TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "agentflow.agents.complaints.page": ("complaints",),
     "agentflow.agents.connect": ("connect_agent",),
+    "agentflow.agents.mend": ("mend_agent",),
     "agentflow.agents.validate": ("validate_agent",),
     "agentflow.config.keys.schema": ("agent_schema",),
     "agentflow.conversation.inbox": (
@@ -154,8 +158,10 @@ __all__ = [
     "WorkerFailed",
     "__version__",
     "agent_schema",
+    "complaints",
     "connect_agent",
     "flow",
+    "mend_agent",
     "own_process",
     "read_json",
     "redact",

@@ -13,6 +13,7 @@ from agentflow.agents.advisories import model_key
 from agentflow.agents.loaded_agent import summary_interface
 from agentflow.agents.worker import HttpWorker, PythonWorker, Worker, imported
 from agentflow.config.agent_config import AgentConfig, Interface
+from agentflow.config.document.codes import Code
 from agentflow.config.document.problems import Path as KeyPath
 from agentflow.config.document.problems import Problem, dotted, window
 from agentflow.config.keys.agent import HookEntry, ToolEntry
@@ -85,7 +86,9 @@ class _Search:
         for index, entry in _readable(self._config.tools):
             key = ("tools", index)
             if entry.name in BUILTIN_NAMES:
-                self._complain(key, f"'{entry.name}' is the name of a built-in tool; choose another")
+                self._complain(
+                    key, Code.BUILT_IN_NAME, f"'{entry.name}' is the name of a built-in tool; choose another"
+                )
             elif entry.flow is None:
                 self.parts.client_tools[entry.name] = self._client_tool(entry)
             elif (flow := self._flow(key, entry.flow)) is not None:
@@ -128,11 +131,11 @@ class _Search:
             return None
         try:
             if (complaint := hook_complaint(flow, point, entry.arguments)) is not None:
-                self._complain(key, complaint)
+                self._complain(key, Code.HOOK_SIGNATURE, complaint)
                 return None
             arguments = self._arguments((*key, "with"), flow, point, entry) if entry.arguments else None
         except InvalidConfig as error:  # its signature cannot be read
-            self._complain(key, error.message)
+            self._complain(key, Code.HOOK_SIGNATURE, error.message)
             return None
         return Hook(flow, entry.timeout_secs, entry.on_error == "ignore", arguments)
 
@@ -142,7 +145,7 @@ class _Search:
             self._flow((*key, name), reference)
         arguments, complaints = find_arguments(flow, given, context_name(flow, point, given))
         for path, message in complaints:
-            self._complain((*key, *path), message)
+            self._complain((*key, *path), Code.HOOK_ARGUMENTS, message)
         return arguments
 
     def _flow(self, key: KeyPath, reference: str) -> Flow | None:
@@ -152,7 +155,7 @@ class _Search:
                 return None
             return self._flows.get(reference) or self._library.get(reference, base=self._config.folder)
         except InvalidConfig as error:
-            self._complain(key, error.message)
+            self._complain(key, Code.FLOW, error.message)
             return None
 
     def worker(self) -> None:
@@ -166,7 +169,7 @@ class _Search:
             function = self._library.get(reference, base=self._config.folder).function
         except InvalidConfig as error:
             if (module := imported(reference)) is None:
-                self._complain(("worker",), error.message)
+                self._complain(("worker",), Code.WORKER, error.message)
                 return
             function = module
         self.parts.worker = PythonWorker(reference, function)
@@ -179,7 +182,7 @@ class _Search:
         try:
             model = self._open_model(interface)
         except InvalidConfig as error:
-            self._complain(key, error.message)
+            self._complain(key, Code.SCRIPT, error.message)
         else:
             if model is not None:
                 self.parts.models[name] = model
@@ -191,12 +194,14 @@ class _Search:
             source, caret = window(place.source, place.column - 1)
             message = f"parameter '{name}' of flow '{flow.name}' {said} (a tool at {self._config.position(*key)})"
             file, path = shown(flow.path), dotted(key)
-            self.parts.problems.append(Problem(file, place.line, place.column, path, message, source, caret))
+            self.parts.problems.append(
+                Problem(file, place.line, place.column, path, Code.FLOW_SIGNATURE, message, source, caret)
+            )
         if not error.detail.get("parameters"):
-            self._complain(key, error.message)
+            self._complain(key, Code.FLOW_SIGNATURE, error.message)
 
-    def _complain(self, key: KeyPath, message: str) -> None:
-        self.parts.problems.append(self._config.problem(key, message))
+    def _complain(self, key: KeyPath, code: Code, message: str) -> None:
+        self.parts.problems.append(self._config.problem(key, code, message))
 
 
 def used_interfaces(config: AgentConfig) -> Iterator[tuple[str, Interface, KeyPath]]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from agentflow.config.agent_config import AgentConfig
+from agentflow.config.document.codes import Code
 from agentflow.config.document.problems import Problem
 from agentflow.config.project import Project, find_agent, sub_agent_reference
 from agentflow.errors import AgentNotFound, InvalidConfig
@@ -33,19 +34,21 @@ def sub_agent_problems(
         try:
             child = load(find_agent(project.root, sub_agent_reference(config, listed)))
         except AgentNotFound as error:
-            yield config.problem(key, error.message)
+            yield config.problem(key, Code.SUB_AGENT, error.message)
             continue
         except InvalidConfig as error:
-            yield config.problem(key, f"is not valid: {error.message.splitlines()[0]}")
+            yield config.problem(key, Code.SUB_AGENT_INVALID, f"is not valid: {error.message.splitlines()[0]}")
             continue
         if child.name in names:
-            yield config.problem(key, f"the sub-agent {child.name!r} is named twice")
+            yield config.problem(key, Code.NAMED_TWICE, f"the sub-agent {child.name!r} is named twice")
         names.append(child.name)
         if errors := errors_of(child):
-            yield config.problem(key, f"is not valid: {errors[0].splitlines()[0]}")
+            yield config.problem(key, Code.SUB_AGENT_INVALID, f"is not valid: {errors[0].splitlines()[0]}")
         circle = _circle(child, [config.path], project, load)
         if circle:
-            yield config.problem(key, f"the sub-agents call each other in a circle: {' -> '.join(circle)}")
+            yield config.problem(
+                key, Code.SUB_AGENT_CIRCLE, f"the sub-agents call each other in a circle: {' -> '.join(circle)}"
+            )
 
 
 def sub_agent_warnings(config: AgentConfig, project: Project, variables: Mapping[str, str]) -> Iterator[Problem]:
@@ -62,6 +65,7 @@ def sub_agent_warnings(config: AgentConfig, project: Project, variables: Mapping
         if child.settings.observability != config.settings.observability:
             yield config.problem(
                 ("sub_agents", index),
+                Code.SUB_AGENT_SETTING,
                 f"'{child.name}' has another settings.observability, which does not hold in a sub-agent: what a turn "
                 "keeps is a matter of the agent that the session belongs to",
             )
@@ -69,7 +73,9 @@ def sub_agent_warnings(config: AgentConfig, project: Project, variables: Mapping
         if missing:
             needed = ", ".join(missing)
             yield config.problem(
-                ("sub_agents", index), f"can never run: it requires the input {needed}, which this agent does not have"
+                ("sub_agents", index),
+                Code.SUB_AGENT_INPUT,
+                f"can never run: it requires the input {needed}, which this agent does not have",
             )
 
 

@@ -14,7 +14,7 @@ from agentflow.agents.sub_agent_checks import sub_agent_problems, sub_agent_warn
 from agentflow.config.agent_config import AgentConfig, Interface
 from agentflow.config.document.problems import Problem, invalid
 from agentflow.config.keys.references import SCRIPTED
-from agentflow.config.project import find_home, open_project
+from agentflow.config.project import find_home, home_of, open_project
 from agentflow.errors import InvalidConfig
 from agentflow.models.protocol import Model
 from agentflow.models.scripted_model import ScriptedModel
@@ -25,8 +25,8 @@ from agentflow.tools.flows.library import FlowLibrary
 class Validation:
     """Errors keep an agent from running, warnings do not; each reads `path:line:col: key: sentence`.
 
-    `as_data` has the same for programs: `{"errors", "warnings"}`, lists of `{"file", "line", "column", "key",
-    "message"}`.
+    `as_data` has the same for programs: `{"errors", "warnings"}`, lists of `{"file", "line", "column", "key", "code",
+    "message", "fixable"}`; `complaints` tells the codes, `mend_agent` mends what is fixable.
     """
 
     errors: tuple[str, ...]
@@ -40,25 +40,27 @@ def validate_agent(
     *,
     variables: Mapping[str, str] | None = None,
     static: bool = False,
+    text: bytes | str | None = None,
 ) -> Validation:
     """Check one agent, given by name or path, without running anything of it but the import of its flow files.
 
     All that is wrong is told at once, in the order of the file. `variables` stand for the environment. With `static`
     nothing is imported either, and what only an import tells is not checked: parameters of flows, a worker's module
-    (Z1). Raises `AgentNotFound`.
+    (Z1). A `text` stands in place of the file's, which need not be there; `agent` is its path then. Raises
+    `AgentNotFound`.
     """
-    path, home = find_home(project, agent)
+    path, home = find_home(project, agent) if text is None else home_of(project, Path(agent).resolve())
     environment = os.environ if variables is None else variables
     try:
         opened = open_project(home, variables=variables)
-        config, problems = opened.read(path, environment)
+        config, problems = opened.read(path, environment, text)
     except InvalidConfig as error:
         return _validation(error, None)
     library = FlowLibrary.of_project(home)
     told = {problem.key for problem in problems}
-    found = _own_problems(config, library, static=static)
+    found = own_problems(config, library, static=static)
     found += sub_agent_problems(
-        config, opened, environment, lambda child: list(map(str, _own_problems(child, library, static=static)))
+        config, opened, environment, lambda child: list(map(str, own_problems(child, library, static=static)))
     )
     warnings = [*advisories(config, environment), *sub_agent_warnings(config, opened, environment)]
     return _validation(
@@ -67,7 +69,7 @@ def validate_agent(
     )
 
 
-def _own_problems(config: AgentConfig, library: FlowLibrary, *, static: bool) -> list[Problem]:
+def own_problems(config: AgentConfig, library: FlowLibrary, *, static: bool) -> list[Problem]:
     """What an agent names and is not there, its sub-agents apart."""
 
     def script(interface: Interface) -> Model | None:

@@ -13,13 +13,14 @@ from typing import Any, NoReturn, Self
 from pydantic import ConfigDict, PrivateAttr, ValidationError
 
 from agentflow.config.document import yamlfile
+from agentflow.config.document.codes import Code
 from agentflow.config.document.credentials import unexpanded
 from agentflow.config.document.document import Document
 from agentflow.config.document.problems import Problem, did_you_mean, invalid
 from agentflow.config.interfaces import moved, resolved
 from agentflow.config.keys.agent import AgentKeys, InputSpec, Interface, Settings, ToolEntry
 from agentflow.config.keys.base import Complaint, plain
-from agentflow.config.keys.checking import checked, complained
+from agentflow.config.keys.checking import checked, complained, place_of
 from agentflow.config.keys.references import MAIN, REFERENCE
 from agentflow.config.salvage import salvaged
 from agentflow.errors import InvalidConfig, InvalidInput
@@ -71,22 +72,22 @@ class AgentConfig(AgentKeys):
         shown: dict[str, Any] = unexpanded(values)
         return shown
 
-    def problem(self, path: tuple[str | int, ...], message: str, *, line: int = 0) -> Problem:
+    def problem(self, path: tuple[str | int, ...], code: Code, message: str, *, line: int = 0) -> Problem:
         """A problem of the value at `path`, such as `("tools", 2)`; `line` counts the lines of a block text from 1."""
-        return complained(self._document, path, Complaint(message, line=line))
+        return complained(self._document, path, Complaint(code, message, line=line))
 
     def names(self, path: tuple[str | int, ...]) -> bool:
         """Whether the file itself gives the value at `path`."""
         return path in self._document.places
 
-    def invalid(self, path: tuple[str | int, ...], message: str, *, line: int = 0) -> InvalidConfig:
+    def invalid(self, path: tuple[str | int, ...], code: Code, message: str, *, line: int = 0) -> InvalidConfig:
         """The same as an error to raise."""
-        return invalid([self.problem(path, message, line=line)])
+        return invalid([self.problem(path, code, message, line=line)])
 
     def position(self, *path: str | int) -> str:
         """`path:line:col` of the value at a path, as `position("tools", 2)`."""
-        problem = self.problem(path, "")
-        return f"{problem.file}:{problem.line}:{problem.column}"
+        mark = place_of(self._document, path)
+        return f"{self._document.file}:{mark.line + 1}:{mark.column + 1}"
 
     def with_limits(self, limits: Mapping[str, Any]) -> Self:
         """The configuration of one turn, with the limits its request set (C8). Raises `InvalidInput`."""
@@ -194,12 +195,14 @@ def read_agent(
     variables: Mapping[str, str],
     shared: Mapping[str, Interface] = NO_INTERFACES,
     shared_from: Path | None = None,
+    text: bytes | str | None = None,
 ) -> tuple[AgentConfig, list[Problem]]:
-    """The same, with all that is wrong as problems and a configuration of what could be read in spite of them.
+    """The same, with all that is wrong as problems and a configuration of what could be read in spite of them; `text`
+    stands in place of the file's.
 
     Raises `InvalidConfig` when nothing could.
     """
-    document = yamlfile.read(path, name=name, variables=variables)
+    document = yamlfile.read(path, name=name, variables=variables, text=text)
     around = {key: moved(each, shared_from or path.parent, path.parent) for key, each in shared.items()}
     _check_folder(document, path)
     keys, problems = checked(document, AgentKeys, {key: each.model for key, each in around.items()})
@@ -221,4 +224,4 @@ def _check_folder(document: Document, path: Path) -> None:
     name = document.data.get("name") if isinstance(document.data, dict) else None
     if folder.parent.name == "agents" and isinstance(name, str) and name != folder.name:
         message = f"is {name!r}, but the folder is {folder.name!r}; both must be the same"
-        document.problems.append(document.problem(("name",), message))
+        document.problems.append(document.problem(("name",), Code.FOLDER_NAME, message))

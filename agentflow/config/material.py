@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from agentflow.config.document import yamlfile
+from agentflow.config.document.codes import Code
 from agentflow.config.document.problems import Path as KeyPath
 from agentflow.config.document.problems import Problem
 from agentflow.config.project import project_root
@@ -80,10 +81,12 @@ def _read_all(config: AgentConfig) -> tuple[list[Skill | Reference], list[Proble
         try:
             found = make(config, index)
         except _Unusable as error:
-            problems.append(config.problem(error.key, str(error)))
+            problems.append(config.problem(error.key, error.code, str(error)))
             continue
         if (kind, found.name) in names:
-            problems.append(config.problem((kind, index), f"there are two {kind} called {found.name!r}"))
+            problems.append(
+                config.problem((kind, index), Code.NAMED_TWICE, f"there are two {kind} called {found.name!r}")
+            )
         names.add((kind, found.name))
         read.append(found)
     return read, problems
@@ -92,9 +95,9 @@ def _read_all(config: AgentConfig) -> tuple[list[Skill | Reference], list[Proble
 class _Unusable(ValueError):
     """Why the file of the entry at `key` cannot be used."""
 
-    def __init__(self, key: KeyPath, message: str) -> None:
+    def __init__(self, key: KeyPath, message: str, code: Code = Code.MATERIAL) -> None:
         super().__init__(message)
-        self.key = key
+        self.key, self.code = key, code
 
 
 def _skill(config: AgentConfig, index: int) -> Skill | Reference:
@@ -103,7 +106,7 @@ def _skill(config: AgentConfig, index: int) -> Skill | Reference:
     try:
         name, description, body = _parsed(text, entry.file)
     except InvalidConfig as error:
-        raise _Unusable(key, error.message) from error
+        raise _Unusable(key, error.message, Code.FRONT_MATTER) from error
     return Skill(name, description, body, entry.inline)
 
 

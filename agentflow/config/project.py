@@ -90,9 +90,13 @@ def find_home(project: str | Path, agent: str | Path) -> tuple[Path, Path]:
 
     Raises `AgentNotFound`.
     """
+    return home_of(project, find_agent(Path(project).resolve(), str(agent)))
+
+
+def home_of(project: str | Path, file: Path) -> tuple[Path, Path]:
+    """The same for a file that need not be there."""
     root = Path(project).resolve()
-    path = find_agent(root, str(agent))
-    return path, root if path.is_relative_to(root) else project_root(path)
+    return file, root if file.is_relative_to(root) else project_root(file)
 
 
 def sub_agent_reference(config: AgentConfig, listed: str) -> str:
@@ -146,10 +150,14 @@ class Project:
         shared = self.keys.interfaces
         return load_agent(path, name=shown(path), variables=variables, shared=shared, shared_from=self.root)
 
-    def read(self, path: Path, variables: Mapping[str, str]) -> tuple[AgentConfig, list[Problem]]:
-        """The same with all that is wrong, and a configuration of what could be read in spite of it."""
+    def read(
+        self, path: Path, variables: Mapping[str, str], text: bytes | str | None = None
+    ) -> tuple[AgentConfig, list[Problem]]:
+        """The same with all that is wrong, and a configuration of what could be read in spite of it; `text` stands in
+        place of the file's.
+        """
         shared = self.keys.interfaces
-        return read_agent(path, name=shown(path), variables=variables, shared=shared, shared_from=self.root)
+        return read_agent(path, name=shown(path), variables=variables, shared=shared, shared_from=self.root, text=text)
 
 
 def open_project(root: Path, *, variables: Mapping[str, str] | None = None) -> Project:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from agentflow.config.document.codes import Code
 from agentflow.config.document.problems import Path
 from agentflow.config.keys.templates import TemplateFault, render, variables
 from agentflow.config.material import NO_MATERIAL, Material, Skill
@@ -81,4 +82,6 @@ def _render(config: AgentConfig, path: Path, text: str, variables: _Variables) -
     try:
         return render(text, variables)
     except TemplateFault as fault:
-        raise config.invalid(path, f"the template cannot be rendered: {fault}", line=fault.line) from fault
+        raise config.invalid(
+            path, Code.TEMPLATE, f"the template cannot be rendered: {fault}", line=fault.line
+        ) from fault

@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any, Literal, get_args
 
 from agentflow.bounds import patterns
+from agentflow.config.document.codes import Code
 from agentflow.config.document.document import Document
 from agentflow.config.document.problems import Path, did_you_mean
 from agentflow.errors import ModelErrorKind
@@ -118,7 +119,7 @@ class _Spot:
     value: Any
 
     def wrong(self, message: str) -> None:
-        self.document.problems.append(self.document.problem(self.path, message))
+        self.document.problems.append(self.document.problem(self.path, Code.SCRIPT, message))
 
     def at(self, key: str | int, value: Any) -> _Spot:
         return _Spot(self.document, (*self.path, key), value)

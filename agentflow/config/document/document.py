@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentflow.config.document.problems import Path, Problem, dotted, invalid, mask_spans, window
+from agentflow.config.document.codes import Code
+from agentflow.config.document.problems import Edit, Path, Problem, dotted, invalid, mask_spans, window
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +61,15 @@ class Document:
             value = value[step]
         return value
 
-    def problem(self, path: Path, message: str, *, at: Mark | None = None) -> Problem:
+    def problem(
+        self, path: Path, code: Code, message: str, *, at: Mark | None = None, edit: Edit | None = None
+    ) -> Problem:
         """A problem of the key at `path`, shown there or at `at`."""
         mark = at or self.place(path).key
         line = self.lines[mark.line] if mark.line < len(self.lines) else ""
         line, column = mask_spans(line, mark.column, self._hidden(mark.line, len(line)))
         source, caret = window(line, column)
-        return Problem(self.file, mark.line + 1, mark.column + 1, dotted(path), message, source, caret)
+        return Problem(self.file, mark.line + 1, mark.column + 1, dotted(path), code, message, source, caret, edit)
 
     def checked(self) -> Any:
         """The data. Raises `InvalidConfig` with every problem there is."""

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from agentflow.config.document.codes import Code
 from agentflow.errors import InvalidConfig
 from agentflow.secrets.names import MASK
 from agentflow.secrets.redacting import mask_urls
@@ -24,19 +25,32 @@ _WIDEST = 140
 
 
 @dataclass(frozen=True, slots=True)
+class Edit:
+    """A change of a file that mends a problem for certain: at a place, counted from 0, `new` for `old`."""
+
+    line: int
+    column: int
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """One complaint about a file; `line` and `column` count from 1, `key` is dotted and empty for the whole file.
 
-    `source` is the line as it may be shown and `caret` the 0-based column in it.
+    `code` is the stable name of its kind. `source` is the line as it may be shown and `caret` the 0-based column in it.
+    `edit` mends it, where it is certain what was meant.
     """
 
     file: str
     line: int
     column: int
     key: str
+    code: Code
     message: str
     source: str = ""
     caret: int = 0
+    edit: Edit | None = None
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}:{self.column}: "
@@ -45,9 +59,10 @@ class Problem:
             return head
         return f"{head}\n    {self.source}\n    {' ' * self.caret}^"
 
-    def as_dict(self) -> dict[str, str | int]:
+    def as_dict(self) -> dict[str, str | int | bool]:
         return {
-            "file": self.file, "line": self.line, "column": self.column, "key": self.key, "message": self.message,
+            "file": self.file, "line": self.line, "column": self.column, "key": self.key, "code": self.code.value,
+            "message": self.message, "fixable": self.edit is not None,
         }  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from typing import Any, Never
 import yaml
 from yaml.reader import ReaderError
 
+from agentflow.config.document.codes import Code
 from agentflow.config.document.credentials import learn_credential
 from agentflow.config.document.document import Document, Mark, Place
 from agentflow.config.document.problems import Path, Problem, invalid, mask_line, window
@@ -38,14 +39,25 @@ _TOO_MANY = f"holds more than {MAX_VALUES} values (each use of an alias counts a
 _Pairs = dict[str, tuple[yaml.Node, yaml.Node]]
 
 
-def read(path: pathlib.Path, *, name: str | None = None, variables: Mapping[str, str] | None = None) -> Document:
-    """Parse a file; `name` is what messages call it, its path unless given. Raises `InvalidConfig`."""
+def read(
+    path: pathlib.Path,
+    *,
+    name: str | None = None,
+    variables: Mapping[str, str] | None = None,
+    text: bytes | str | None = None,
+) -> Document:
+    """Parse a file, or `text` in place of it; `name` is what messages call it, its path unless given.
+
+    Raises `InvalidConfig`.
+    """
     name = name or str(path)
+    if text is not None:
+        return parse(text, name, variables=variables)
     try:
         with path.open("rb") as stream:
             content = stream.read(MAX_BYTES + 1)
     except OSError as error:
-        raise invalid([Problem(name, 1, 1, "", f"cannot be read: {error.strerror}")]) from error
+        raise invalid([Problem(name, 1, 1, "", Code.UNREADABLE_FILE, f"cannot be read: {error.strerror}")]) from error
     return parse(content, name, variables=variables)
 
 
@@ -67,14 +79,14 @@ def parse(content: bytes | str, name: str, *, variables: Mapping[str, str] | Non
 
 def _decoded(content: bytes | str, name: str) -> str:
     if len(content) > MAX_BYTES:
-        raise invalid([Problem(name, 1, 1, "", f"is larger than {MAX_BYTES} bytes; it is refused")])
+        raise invalid([Problem(name, 1, 1, "", Code.TOO_LARGE, f"is larger than {MAX_BYTES} bytes; it is refused")])
     if isinstance(content, str):
         return content.removeprefix("\ufeff")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise invalid([Problem(name, line, 1, "", "is not UTF-8 text; save it as UTF-8")]) from None
+        raise invalid([Problem(name, line, 1, "", Code.NOT_UTF8, "is not UTF-8 text; save it as UTF-8")]) from None
 
 
 class _Loader(yaml.SafeLoader):
@@ -127,7 +139,7 @@ def _broken(document: Document, text: str, error: yaml.YAMLError) -> InvalidConf
     else:
         line = document.lines[mark.line] if mark.line < len(document.lines) else ""
         source, caret = window(mask_line(line), mark.column)
-    return invalid([Problem(document.file, mark.line + 1, mark.column + 1, "", said, source, caret)])
+    return invalid([Problem(document.file, mark.line + 1, mark.column + 1, "", Code.YAML_SYNTAX, said, source, caret)])
 
 
 def _complaint(text: str, error: yaml.YAMLError) -> tuple[str, Mark]:
@@ -164,13 +176,13 @@ class _Walk:
         self._variables = variables
         self._count = 0
         self._open: set[int] = set()
-        self._complaints: list[tuple[Path, str, Mark]] = []
+        self._complaints: list[tuple[Path, Code, str, Mark]] = []
 
     def start(self, root: yaml.Node) -> None:
         self._document.data = self._value(root, (), _start(root))
         # Only now are all secrets known that may stand on the same lines.
-        for path, message, mark in self._complaints:
-            self._document.problems.append(self._document.problem(path, message, at=mark))
+        for path, code, message, mark in self._complaints:
+            self._document.problems.append(self._document.problem(path, code, message, at=mark))
 
     def _value(self, node: yaml.Node, path: Path, key: Mark) -> Any:
         self._enter(node, path)
@@ -183,7 +195,7 @@ class _Walk:
 
     def _container(self, node: yaml.Node, path: Path) -> Any:
         if node.tag not in _CONTAINERS:
-            self._complain(path, node, "carries a tag that is not supported; leave it out")
+            self._complain(path, node, Code.YAML_TAG, "carries a tag that is not supported; leave it out")
         if isinstance(node, yaml.SequenceNode):
             return [self._value(item, (*path, index), _start(item)) for index, item in enumerate(node.value)]
         pairs = self._pairs(node, path)
@@ -197,7 +209,7 @@ class _Walk:
             key = self._key(at, path)
             if key in own:
                 lines = f"given on line {own[key][0].start_mark.line + 1} and again on line {at.start_mark.line + 1}"
-                self._complain((*path, key), at, f"duplicate key, {lines}")
+                self._complain((*path, key), at, Code.DUPLICATE_KEY, f"duplicate key, {lines}")
             own[key] = (at, value)
             if at.tag == _MERGE:
                 for base in self._bases(value, path):
@@ -215,26 +227,33 @@ class _Walk:
         bases = node.value if isinstance(node, yaml.SequenceNode) else [node]
         if all(isinstance(base, yaml.MappingNode) for base in bases):
             return list(bases)
-        self._complain((*path, "<<"), node, "merges a mapping, or a list of mappings, and nothing else")
+        self._complain(
+            (*path, "<<"), node, Code.YAML_MERGE, "merges a mapping, or a list of mappings, and nothing else"
+        )
         return []
 
     def _key(self, node: yaml.Node, path: Path) -> str:
         if not isinstance(node, yaml.ScalarNode):
-            self._complain(path, node, "a key must be a text, not a list or a mapping; put a template {{ }} in quotes")
+            self._complain(
+                path,
+                node,
+                Code.KEY_NOT_TEXT,
+                "a key must be a text, not a list or a mapping; put a template {{ }} in quotes",
+            )
         elif node.tag not in _TEXT:
-            self._complain((*path, node.value), node, "a key must be a text: put it in quotes")
+            self._complain((*path, node.value), node, Code.KEY_NOT_TEXT, "a key must be a text: put it in quotes")
         return node.value if isinstance(node, yaml.ScalarNode) else "?"
 
     def _scalar(self, node: yaml.ScalarNode, path: Path) -> Any:
         if node.tag in _TYPED:
             return self._typed(node, path)
         if node.tag not in _TEXT:
-            self._complain(path, node, "starts with a tag that is not supported; put the text in quotes")
+            self._complain(path, node, Code.YAML_TAG, "starts with a tag that is not supported; put the text in quotes")
         if self._variables is None:
             return node.value
         text, complaints = substitute(node.value, self._variables)
         for complaint in complaints:
-            self._complain(path, node, complaint)
+            self._complain(path, node, Code.VARIABLE, complaint)
         learn_credential(path, text)
         return text
 
@@ -245,7 +264,7 @@ class _Walk:
                 return kind.read(node.value)
         except ValueError:  # an integer of more digits than Python converts
             pass
-        self._complain(path, node, f"is not a readable {kind.name}")
+        self._complain(path, node, Code.UNREADABLE_VALUE, f"is not a readable {kind.name}")
         return node.value
 
     def _enter(self, node: yaml.Node, path: Path) -> None:
@@ -258,12 +277,12 @@ class _Walk:
             self._refuse(node, "contains itself through an alias")
         self._open.add(id(node))
 
-    def _complain(self, path: Path, node: yaml.Node, message: str) -> None:
-        self._complaints.append((path, message, _start(node)))
+    def _complain(self, path: Path, node: yaml.Node, code: Code, message: str) -> None:
+        self._complaints.append((path, code, message, _start(node)))
 
     def _refuse(self, node: yaml.Node, message: str) -> Never:
         mark = _start(node)
-        raise invalid([Problem(self._document.file, mark.line + 1, mark.column + 1, "", message)])
+        raise invalid([Problem(self._document.file, mark.line + 1, mark.column + 1, "", Code.TOO_LARGE, message)])
 
 
 def _start(node: yaml.Node) -> Mark:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
+from agentflow.config.document.codes import Code
 from agentflow.config.document.scalars import read_scalar
 from agentflow.config.document.variables import Substituted
 from agentflow.config.keys.base import Complaint, Items, Keys, Named, Verbatim, as_written, complain
@@ -134,12 +135,14 @@ class InputSpec(Keys):
         complaints = []
         for index, value in enumerate(self.enum):
             if reason := misfit(self.type, (), value):
-                complaints.append(Complaint(f"{reason}, like the input itself", ("enum", index)))
+                complaints.append(Complaint(Code.INPUT_VALUE, f"{reason}, like the input itself", ("enum", index)))
         if self.default is not None:
             if self.required:
-                complaints.append(Complaint("a required input never uses its default; remove one", ("default",)))
+                complaints.append(
+                    Complaint(Code.INPUT_VALUE, "a required input never uses its default; remove one", ("default",))
+                )
             if reason := misfit(self.type, self.enum, self.default):
-                complaints.append(Complaint(reason, ("default",)))
+                complaints.append(Complaint(Code.INPUT_VALUE, reason, ("default",)))
         complain(complaints)
         return self
 

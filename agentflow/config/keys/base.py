@@ -23,6 +23,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
+from agentflow.config.document.codes import Code
 from agentflow.config.document.scalars import read_scalar
 from agentflow.config.document.variables import Substituted
 from agentflow.config.keys.spellings import Spelling
@@ -63,6 +64,7 @@ COMPLAINTS = "complaints"
 class Complaint:
     """What a validator has against a value: `path` starts at what it validates, `line` in a text counts from 1."""
 
+    code: Code
     message: str
     path: tuple[str | int, ...] = ()
     line: int = 0

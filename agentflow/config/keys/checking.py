@@ -10,11 +10,13 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from agentflow.config.document.codes import Code
 from agentflow.config.document.document import Document, Mark
 from agentflow.config.document.problems import Path, Problem, did_you_mean, invalid, mask_line, suggestion
 from agentflow.config.document.scalars import read_scalar
 from agentflow.config.document.variables import Substituted
 from agentflow.config.keys.base import COMPLAINTS, Complaint, Keys, class_at, fields_by_key, homes
+from agentflow.config.keys.checks.certain import renamed, rewritten
 from agentflow.config.keys.spellings import advice, words
 from agentflow.secrets.names import holds_secrets
 from agentflow.text import preview
@@ -24,7 +26,7 @@ AnyKeys = TypeVar("AnyKeys", bound=Keys)
 NOTHING_SHARED: Mapping[str, str] = MappingProxyType({})
 
 _SHOWN = 60
-_PLAIN = re.compile(r"[^\s:#'\"{}\[\]&*!|>%@`-][^:#'\"{}\[\]\n]*(?::\S[^:#'\"{}\[\]\n]*)*$")
+_PLAIN = re.compile(r"[^\s:#'\"{}\[\]&*!|>%@`-][^:#'\"{}\[\]\n]*(?::\S[^:#'\"{}\[\]\n]*)*\Z")
 """A text that is the same wherever in YAML it is put, unquoted."""
 
 _EXPECTED = {
@@ -43,6 +45,14 @@ _EXPECTED = {
     "greater_than_equal": "at least {ge:g}",
     "less_than_equal": "at most {le:g}",
     "literal_error": "one of {expected}",
+}
+_KINDS = {
+    "string_too_short": Code.WRONG_FORM,
+    "string_pattern_mismatch": Code.WRONG_FORM,
+    "finite_number": Code.OUT_OF_RANGE,
+    "greater_than_equal": Code.OUT_OF_RANGE,
+    "less_than_equal": Code.OUT_OF_RANGE,
+    "literal_error": Code.NOT_A_CHOICE,
 }
 
 
@@ -63,7 +73,7 @@ def checked(
     """The same without raising: null for data that does not fit, and every problem."""
     if not isinstance(document.data, dict):
         found = "it is empty" if document.data is None else f"this is {_value(document.data, None)}"
-        whole = document.problem((), f"the file must be a mapping of keys, {found}")
+        whole = document.problem((), Code.NOT_A_MAPPING, f"the file must be a mapping of keys, {found}")
         return None, [*document.problems, whole]
     found_here = [complained(document, (), each) for each in root.cross_check(document.data, shared)]
     value = None
@@ -82,23 +92,38 @@ def _explain(document: Document, root: type[Keys], details: ErrorDetails) -> lis
     if kind == COMPLAINTS:
         return [complained(document, path, each) for each in details["ctx"]["complaints"]]
     if kind == "extra_forbidden":
-        return [document.problem(path, _unknown(document, root, path))]
+        return [
+            document.problem(path, Code.UNKNOWN_KEY, _unknown(document, root, path), edit=renamed(document, root, path))
+        ]
     if kind == "missing":
-        return [document.problem(path, "is required")]
+        return [document.problem(path, Code.MISSING_KEY, "is required")]
     message = f"must be {_expected(root, details)}, not {_as_read(document, details)}"
-    return [document.problem(path, message + _hint(document, root, details), at=document.place(path).value)]
+    return [
+        document.problem(
+            path,
+            _KINDS.get(kind, Code.WRONG_TYPE),
+            message + _hint(document, root, details),
+            at=document.place(path).value,
+            edit=rewritten(document, root, details),
+        )
+    ]
 
 
 def complained(document: Document, path: Path, complaint: Complaint) -> Problem:
     """The problem of a complaint whose path starts at `path`, at its line when it is about a line of a text."""
     path = (*path, *complaint.path)
+    return document.problem(path, complaint.code, complaint.message, at=place_of(document, path, complaint.line))
+
+
+def place_of(document: Document, path: Path, line: int = 0) -> Mark:
+    """Where the value at a path begins, or a line of it, counted from 1, when it is a block text."""
     place = document.place(path)
     mark = place.value if path in document.places else place.key
-    if complaint.line and place.block == "|":
-        line = mark.line + complaint.line
-        text = document.lines[line] if line < len(document.lines) else ""
-        mark = Mark(line, len(text) - len(text.lstrip()))
-    return document.problem(path, complaint.message, at=mark)
+    if line and place.block == "|":
+        number = mark.line + line
+        text = document.lines[number] if number < len(document.lines) else ""
+        mark = Mark(number, len(text) - len(text.lstrip()))
+    return mark
 
 
 def _unknown(document: Document, root: type[Keys], path: Path) -> str:

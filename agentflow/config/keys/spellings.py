@@ -89,10 +89,10 @@ PROJECT: tuple[Spelling, ...] = (
 )
 
 _TOP: tuple[Spelling, ...] = (
-    ("instructions", "any", "write `prompt: Help the customer.`, as one text"),
-    ("instruction", "any", "write `prompt: Help the customer.`"),
-    ("system_prompt", "any", "write `prompt: Help the customer.`"),
-    ("system", "any", "write `prompt: Help the customer.`"),
+    ("instructions", "any", "write `prompt: {value|Help the customer.}`"),
+    ("instruction", "any", "write `prompt: {value|Help the customer.}`"),
+    ("system_prompt", "any", "write `prompt: {value|Help the customer.}`"),
+    ("system", "any", "write `prompt: {value|Help the customer.}`"),
     ("prompt", "list", "write it as one text: `prompt: Help the customer.`"),
     ("guidelines", "any", "write `response_guidelines: [Answer briefly.]`"),
     ("rules", "any", "write `constraints: [Never promise a refund.]`"),
@@ -275,7 +275,8 @@ _PARTS: tuple[Spelling, ...] = (
     ("settings.retries", "any", "write `llm_retries: {value|3}`"),
     ("settings.max_retries", "any", "write `llm_retries: {value|3}`"),
     ("settings.log_level", "any", "write `logging_level: debug`"),
-    ("settings.logging_level", "warning|error|critical", "write `logging_level: warn`"),
+    ("settings.logging_level", "warning", "write `logging_level: warn`"),
+    ("settings.logging_level", "error|critical", "write `logging_level: warn`, or off"),
     ("settings.temperature", "any", _MAIN + "temperature: {value|0}}}`"),
     ("settings.model", "any", "write it at the top level: `model: {value|openai/gpt-4o}`"),
     ("settings.planning", "any", "write it at the top level: `planning: true`"),
@@ -286,6 +287,8 @@ AGENT: tuple[Spelling, ...] = (*INTERFACES, *_TOP, *_PARTS)
 
 _BLANK = re.compile(r"\{(value|key|names|name)(?:\|([^{}]*))?\}")
 _READABLE = 1000
+_OTHER_WORD = re.compile(r"write `(\w+): (?:\{value(?:\|[^{}]*)?\}|(\w+))`")
+_OF_ANY_WORD = ("any", "keys", "list", "text", "bool")  # shapes of values that say nothing about what is meant
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -294,11 +297,26 @@ def advice(spellings: Sequence[Spelling], path: Path, value: Any, written: str |
     if not path:
         return None
     key = str(path[-1])
-    steps = [*map(str, path[:-1]), _HUMP.sub("_", key).replace("-", "_").lower()]
-    for where, shape, said in spellings:
-        if _fits(where.split("."), steps) and _has_shape(shape, value):
-            return _filled(said, key, value, written)
-    return None
+    row = _row(spellings, path, value)
+    return None if row is None else _filled(row[2], key, value, written)
+
+
+def certain(spellings: Sequence[Spelling], path: Path, value: Any) -> tuple[str, str | None] | None:
+    """The key to write in place of the one at `path`, and the value in place of `value`, null where that stays.
+
+    Null where the advice is an example, or says more than another word for the same.
+    """
+    row = _row(spellings, path, value)
+    written = None if row is None else _OTHER_WORD.fullmatch(row[2])
+    if row is None or written is None or (written[2] and row[1] in _OF_ANY_WORD):
+        return None
+    return written[1], written[2]
+
+
+def _row(spellings: Sequence[Spelling], path: Path, value: Any) -> Spelling | None:
+    """The first row about the value at `path`."""
+    steps = [*map(str, path[:-1]), _HUMP.sub("_", str(path[-1])).replace("-", "_").lower()]
+    return next((row for row in spellings if _fits(row[0].split("."), steps) and _has_shape(row[1], value)), None)
 
 
 def words(spellings: Sequence[Spelling], path: Path) -> list[str]:

@@ -8,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from agentflow.config.agent_config import Interface, Settings, ToolEntry
+from agentflow.config.document.codes import Code
 from agentflow.config.keys.agent import AgentKeys
 from agentflow.config.keys.base import Keys
 from agentflow.errors import InvalidConfig, InvalidInput
@@ -313,8 +314,12 @@ def test_later_checks_can_say_where(tmp_path: Path) -> None:
     config = agent_of(tmp_path, GOOD + "tools:\n  - a\n  - {flow: b}\nprompt: |\n  one\n\n  three\n")
     assert config.position("tools", 1) == "agent.yaml:5:5"
     assert config.position("tools", 1, "flow") == "agent.yaml:5:12"
-    assert str(config.problem(("tools", 0), "no such flow")).startswith("agent.yaml:4:5: tools[0]: no such flow\n")
-    assert config.invalid(("prompt",), "bad", line=3).message.startswith("agent.yaml:9:3: prompt: bad\n      three\n")
+    assert str(config.problem(("tools", 0), Code.FLOW, "no such flow")).startswith(
+        "agent.yaml:4:5: tools[0]: no such flow\n"
+    )
+    assert config.invalid(("prompt",), Code.TEMPLATE, "bad", line=3).message.startswith(
+        "agent.yaml:9:3: prompt: bad\n      three\n"
+    )
 
 
 def test_settings_can_be_changed_for_one_turn(tmp_path: Path) -> None:

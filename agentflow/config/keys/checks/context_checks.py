@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agentflow.config.document.codes import Code
 from agentflow.config.keys.base import Complaint, without_free_keys
 from agentflow.config.keys.references import REFERENCE, broken_reference
 
@@ -35,24 +36,24 @@ def _window(context: Mapping[str, Any], window: float | None) -> Iterator[Compla
     by_window = [entry for entry in map(_mapping, _list(context.get("strategy"))) if _uses_window(entry)]
     if window and window <= _RESERVE_TOKENS and by_window:
         message = f"leaves no room: {_RESERVE_TOKENS:,} tokens of it are kept free for the reply; give over_tokens"
-        yield Complaint(message, ("context", "window"))
+        yield Complaint(Code.WINDOW, message, ("context", "window"))
 
 
 def _interface(entry: Mapping[str, Any], known: Mapping[str, str], at: tuple[str | int, ...]) -> Iterator[Complaint]:
     if "llm" in entry and "interface" in entry:
-        yield Complaint("is given twice, here and as llm", (*at, "interface"))
+        yield Complaint(Code.GIVEN_TWICE, "is given twice, here and as llm", (*at, "interface"))
     yield from _known(entry.get("llm"), known, (*at, "llm"))
     yield from _known(entry.get("interface"), known, (*at, "interface"))
     model = entry.get("model")
     if isinstance(model, str) and model.startswith(REFERENCE):
-        yield Complaint("must be a model string; an interface is named by llm", (*at, "model"))
+        yield Complaint(Code.INTERFACE, "must be a model string; an interface is named by llm", (*at, "model"))
 
 
 def _known(name: Any, known: Mapping[str, str], at: tuple[str | int, ...]) -> Iterator[Complaint]:
     if isinstance(name, str) and name:
         reference = REFERENCE + name.removeprefix(REFERENCE)
         if reason := broken_reference(known, reference, ""):
-            yield Complaint(reason, at)
+            yield Complaint(Code.INTERFACE, reason, at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +79,12 @@ def _reach(
 ) -> Iterator[Complaint]:
     own = _when(entry, window)
     if own.never and entry.get("use") == "reset":  # a summary is also made when the provider refuses (X16)
-        yield Complaint("never applies: give it idle_secs or over_tokens, or set context.window", at)
+        yield Complaint(
+            Code.NEVER_APPLIES, "never applies: give it idle_secs or over_tokens, or set context.window", at
+        )
     for index, other in enumerate(earlier):
         if not own.never and _when(other, window).covers(own):
-            yield Complaint(f"never applies: strategy[{index}] applies whenever this one would", at)
+            yield Complaint(Code.NEVER_APPLIES, f"never applies: strategy[{index}] applies whenever this one would", at)
             return
 
 

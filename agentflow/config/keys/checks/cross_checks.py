@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from agentflow.config.document.codes import Code
 from agentflow.config.keys.base import Complaint, without_free_keys
 from agentflow.config.keys.checks.context_checks import context_complaints
 from agentflow.config.keys.checks.extra import refused_extra
@@ -34,29 +35,29 @@ def interface_complaints(data: Mapping[str, Any], shared: Mapping[str, str]) -> 
         extra = _mapping_of(interface).get("extra")
         for key in extra if isinstance(extra, dict) else ():
             if reason := refused_extra(key):
-                yield Complaint(reason, ("interfaces", name, "extra", key))
+                yield Complaint(Code.EXTRA_KEY, reason, ("interfaces", name, "extra", key))
     for name, model in own.items():
         if reason := broken_reference({**shared, **own}, model, name):
-            yield Complaint(reason, ("interfaces", name, "model"))
+            yield Complaint(Code.INTERFACE, reason, ("interfaces", name, "model"))
 
 
 def _main_interface(data: Mapping[str, Any], shared: Mapping[str, str]) -> Iterator[Complaint]:
     model, own = data.get("model"), _mapping(data, "interfaces")
     if "model" not in data and MAIN not in {**shared, **own}:
-        yield Complaint("is required: a model string, or interfaces.main", ("model",))
+        yield Complaint(Code.MISSING_KEY, "is required: a model string, or interfaces.main", ("model",))
     if not isinstance(model, str):
         return
     if MAIN in own:
-        yield Complaint("is given twice, here and as interfaces.main", ("model",))
+        yield Complaint(Code.GIVEN_TWICE, "is given twice, here and as interfaces.main", ("model",))
     elif reason := broken_reference({**shared, **dict.fromkeys(own, ""), **_models(data)}, model, MAIN):
-        yield Complaint(reason, ("model",))
+        yield Complaint(Code.INTERFACE, reason, ("model",))
 
 
 def _planner(data: Mapping[str, Any], shared: Mapping[str, str]) -> Iterator[Complaint]:
     """The planner's interface must be there; the one of `model` is called main."""
     planner = _mapping(data, "planning").get("planner")
     if isinstance(planner, str) and (reason := broken_reference(_interfaces(data, shared), planner, "")):
-        yield Complaint(reason, ("planning", "planner"))
+        yield Complaint(Code.INTERFACE, reason, ("planning", "planner"))
 
 
 def _interfaces(data: Mapping[str, Any], shared: Mapping[str, str]) -> dict[str, str]:
@@ -73,7 +74,7 @@ def _templates(data: Mapping[str, Any]) -> Iterator[Complaint]:
     texts += [found for point, entries in _mapping(data, "hooks").items() for found in _hook_texts(point, entries)]
     for path, text in texts:
         for line, message in template_complaints(text, inputs) if isinstance(text, str) else ():
-            yield Complaint(message, path, line)
+            yield Complaint(Code.TEMPLATE, message, path, line)
 
 
 def _hook_texts(point: str, entries: Any) -> Iterator[tuple[tuple[str | int, ...], str]]:
@@ -97,36 +98,46 @@ def _tools(data: Mapping[str, Any]) -> Iterator[Complaint]:
         entry = {"flow": item} if isinstance(item, str) else _mapping_of(item)
         name = entry.get("name", tool_name(entry.get("flow")))
         if isinstance(name, str) and first.setdefault(name, index) != index:
-            yield Complaint(f"the tool {name!r} is named twice, first as tools[{first[name]}]", ("tools", index))
+            yield Complaint(
+                Code.NAMED_TWICE, f"the tool {name!r} is named twice, first as tools[{first[name]}]", ("tools", index)
+            )
         if isinstance(item, str | dict):
-            for key, message in _handler(entry):
-                yield Complaint(message, ("tools", index, *key))
+            for key, code, message in _handler(entry):
+                yield Complaint(code, message, ("tools", index, *key))
             if entry.get("handler") == "worker" and data.get("worker") is None:
                 message = "needs worker: nobody else would do it; name the worker, or leave handler out"
-                yield Complaint(message, ("tools", index, "handler"))
+                yield Complaint(Code.TOOL_HANDLER, message, ("tools", index, "handler"))
 
 
 _OF_FLOWS = ("flow", "timeout_secs", "ends_turn")
 _OF_CLIENTS = ("description", "parameters")
 
 
-def _handler(entry: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
+def _handler(entry: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Code, str]]:
     """What belongs to a flow and what to the client (C37)."""
     if entry.get("handler") != "client":
         if entry.get("flow") is None:
-            yield ("flow",), "is required: the function that does it; or handler: client, with name and description"
+            yield (
+                ("flow",),
+                Code.TOOL_HANDLER,
+                "is required: the function that does it; or handler: client, with name and description",
+            )
         for key in _OF_CLIENTS:
             if key in entry:
-                yield (key,), "belongs to a tool with handler: client; a flow's docstring and signature say it"
+                yield (
+                    (key,),
+                    Code.TOOL_HANDLER,
+                    "belongs to a tool with handler: client; a flow's docstring and signature say it",
+                )
         return
     for key in ("name", "description"):
         if not entry.get(key):
-            yield (key,), "is required with handler: client"
+            yield (key,), Code.TOOL_HANDLER, "is required with handler: client"
     for key in _OF_FLOWS:
         if entry.get(key) is not None:
-            yield (key,), "has no place with handler: client, which performs the tool itself"
+            yield (key,), Code.TOOL_HANDLER, "has no place with handler: client, which performs the tool itself"
     if isinstance(parameters := entry.get("parameters"), dict) and (reason := schema_complaint(parameters)):
-        yield ("parameters",), reason
+        yield ("parameters",), Code.TOOL_PARAMETERS, reason
 
 
 def tool_name(flow: Any) -> str | None:
