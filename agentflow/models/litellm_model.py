@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import copy
+import json
 import os
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from agentflow.config.document.credentials import unexpanded
+from agentflow.config.keys.base import plain
 from agentflow.errors import ModelError
 from agentflow.models.protocol import Delta, ModelRequest, UsageReport
 from agentflow.models.wire import litellm_loading
@@ -20,6 +23,7 @@ from agentflow.models.wire.ending import Heard, finish_of, refused_by
 from agentflow.models.wire.links import leave_out_links
 from agentflow.models.wire.litellm_wire import ChunkReader, system_apart, usage_of, wire_messages
 from agentflow.secrets.known import learn, learn_environment
+from agentflow.text import sanitise
 
 _NEVER_SECS = 30 * 86_400.0
 """litellm ends a wait for bytes after ten minutes unless it is told a time."""
@@ -36,6 +40,8 @@ class LitellmModel:
     scripted = False
     own_timeout_secs: float | None = None
     """The time limit of its interface, null where the agent's holds."""
+    parameters: dict[str, Any]
+    """What goes out beside messages and tools, credentials as the file writes them or masked."""
 
     def __init__(
         self,
@@ -54,19 +60,23 @@ class LitellmModel:
         if api_key:
             learn(api_key)  # where the model was made by a program; from a file it is known already
         given = {
-            "api_base": api_base,
-            "api_key": api_key,
             "temperature": temperature,
             "top_p": top_p,
             "max_tokens": max_output_tokens,
             "reasoning_effort": reasoning_effort,
         }
-        self._arguments: dict[str, Any] = {
+        place = {"api_base": api_base, "api_key": api_key}
+        told = {
             **(extra or {}),
             **{key: value for key, value in given.items() if value is not None},
-            "model": model,
             "stream": True,
             "stream_options": {"include_usage": True},
+        }
+        self.parameters = _told(told)
+        self._arguments: dict[str, Any] = {
+            **told,
+            **{key: value for key, value in place.items() if value is not None},
+            "model": model,
             "num_retries": 0,
             "max_retries": 0,
             "timeout": _NEVER_SECS,
@@ -154,6 +164,13 @@ class LitellmModel:
             prices = litellm.cost_per_token(model=self.name, usage_object=report)
             return Decimal(repr(round(sum(prices), 12)))
         return None
+
+
+def _told(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments as JSON that can be stored and shown."""
+    shown = unexpanded(plain(arguments), ("extra",))
+    told: dict[str, Any] = json.loads(sanitise(json.dumps(shown, default=str, ensure_ascii=False)))
+    return told
 
 
 @contextlib.contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -99,6 +99,12 @@ class Model(Protocol):
     async def close(self) -> None:
         """Let go of what is kept open between calls; the model may be called again."""
         ...
+
+
+def parameters_of(model: Model) -> Mapping[str, Any]:
+    """What the model sends beside messages and tools, as JSON without secrets: its `parameters`, if it has some."""
+    parameters: Mapping[str, Any] = getattr(model, "parameters", {})
+    return parameters
 
 
 @runtime_checkable

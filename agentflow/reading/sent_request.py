@@ -17,7 +17,10 @@ from agentflow.text import stored_json
 
 
 async def sent_request(store: Store, record: SessionRecord, call: int | str, turn: int | str | None) -> dict[str, Any]:
-    """`{session_id, call_id, purpose, model, messages, tools}` as they were handed to the model.
+    """`{session_id, call_id, purpose, model, parameters, messages, tools}` as they were handed to the model.
+
+    `parameters` is what went out beside them, temperature and the like, credentials left out; null where the model
+    tells of none, as a scripted one, or was called by an older agentflow.
 
     `call` counts the calls of the turn from 1, in the order they were asked for, or is a call's id; `turn` is a number
     or a name, null for the newest. Raises `TurnNotFound`, `CallNotFound`, `RequestNotKept`.
@@ -38,12 +41,14 @@ async def sent_request(store: Store, record: SessionRecord, call: int | str, tur
             f"The request of model call {found.id} was not kept: the call did not come to its end in the process that "
             "made it, or it was made by an older agentflow.", detail=detail,
         )  # fmt: skip
+    sent = stored_json(found.sent)
     return {
         "session_id": record.id,
         "call_id": found.id,
         "purpose": found.purpose,
         "model": found.model,
-        "messages": await _messages(store, record, found, stored_json(found.sent)),
+        "parameters": stored_json(found.blobs[sent["parameters"]]) if "parameters" in sent else None,
+        "messages": await _messages(store, record, found, sent),
         "tools": stored_json(found.blobs[found.tools]) if found.tools is not None else [],
     }
 

@@ -103,6 +103,7 @@ class _Waterfall:
         self._children: dict[int, Node] = {}
         self._config = rows.turn["config_hash"]
         self._changed = False
+        self._asked = 0
         self._llm_calls = {row["id"]: row for row in rows.llm_calls}
         self._tool_calls = {(row["reply_id"], row["id"]): row for row in rows.tool_calls}
         self._executions = {row["number"]: row for row in rows.executions}
@@ -172,9 +173,10 @@ class _Waterfall:
         self._changed = False
 
     def _model_call(self, entry: Record) -> None:
+        self._asked += 1
         row = self._llm_calls.get(entry["ref"])
         if row is not None:
-            self._models[row["id"]] = node = _model_call(row)
+            self._models[row["id"]] = node = _model_call(row, self._asked)
             self._nodes(row["execution"]).append(node)
 
     def _tool_call(self, entry: Record) -> None:
@@ -317,9 +319,11 @@ def _execution(row: Record) -> Node:
     }
 
 
-def _model_call(row: Record) -> Node:
+def _model_call(row: Record, number: int | None = None) -> Node:
+    """A call, with its number in the turn, by which its request is read."""
     return {
         "kind": "model_call",
+        "number": number,
         "at": rfc3339(row["requested_at"]),
         "call_id": row["id"],
         "iteration": row["iteration"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ from agentflow.errors import AgentflowError, ModelError
 from agentflow.live.event_feed import Feed, Feeds
 from agentflow.message import Usage
 from agentflow.models.assembly import Reply
-from agentflow.models.protocol import Model, ModelRequest
+from agentflow.models.protocol import Model, ModelRequest, parameters_of
 from agentflow.records.naming import PROMPT, name_in, title_messages
 from agentflow.store.protocol import Store
 from agentflow.store.rows import changes, inserts
@@ -30,10 +31,11 @@ FINISH_SECS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A title call that went out, and what came of it: a name, or why there is none."""
+    """A title call that went out, with which parameters, and what came of it: a name, or why there is none."""
 
     stream: OpenStream
     messages: list[dict[str, Any]]
+    parameters: Mapping[str, Any]
     at: Instant
     name: str | None
     reply: Reply | None
@@ -93,11 +95,11 @@ class ChatNames:
         reply = None
         try:
             reply = await self._replied(agent, model, request, stream)
-            return _Asked(stream, messages, at, name_in(reply), reply, None)
+            return _Asked(stream, messages, parameters_of(model), at, name_in(reply), reply, None)
         except AgentflowError as error:
             level = logging.DEBUG if _is_unscripted(error) else logging.WARNING
             agent.logger.log(level, "session %s has no name yet: %s", opening.session_id, error)
-            return _Asked(stream, messages, at, None, reply, error)
+            return _Asked(stream, messages, parameters_of(model), at, None, reply, error)
 
     async def _replied(self, agent: LoadedAgent, model: Model, request: ModelRequest, stream: OpenStream) -> Reply:
         unheard = Feed(request.session_id)
@@ -123,11 +125,13 @@ def _rows(step: int, asked: _Asked) -> tuple[Row, ...]:
     """The call as rows of no turn: it counts for the session, and `step` says after which one it was made (X6)."""
     stream, reply = asked.stream, asked.reply
     usage = (stream.assembler.usage if reply is None else reply.usage) or Usage()
-    prompt, messages = digest(PROMPT), compact_json(asked.messages)
-    sent = {"messages": digest(messages)}
+    prompt, texts = digest(PROMPT), {"messages": compact_json(asked.messages)}
+    if asked.parameters:
+        texts["parameters"] = compact_json(asked.parameters)
+    sent = {name: digest(text) for name, text in texts.items()}
     return (
         inserts.InsertBlob(prompt, PROMPT),
-        inserts.InsertBlob(sent["messages"], messages),
+        *(inserts.InsertBlob(sent[name], text) for name, text in texts.items()),
         inserts.InsertLlmCall(
             id=stream.call_id, turn=0, execution=0, step=step, iteration=0, purpose="title", model=stream.model,
             status="requested", requested_at=asked.at, branch=None, depth=None,

@@ -78,6 +78,7 @@ def _model_call(node: Node) -> list[str | None]:
         _spent(node),
         _milliseconds(node["duration_ms"]),
         None if first is None else f"first token after {_milliseconds(first)}",
+        f"request {node['number'] or node['call_id']}",
         f"{node['attempts']} attempts" if (node["attempts"] or 1) > 1 else None,
         _finish(node["finish_reason"], node["finish_word"]),
         ": ".join(_said(node["error"]["code"], _short(node["error"].get("message") or ""))) if node["error"] else None,

@@ -12,7 +12,7 @@ from agentflow.config.agent_config import Interface
 from agentflow.errors import InvalidInput, ModelError
 from agentflow.models.assembly import Assembler, Reply
 from agentflow.models.open import open_model
-from agentflow.models.protocol import Delta, FinishReason, Loading, Model, ModelRequest
+from agentflow.models.protocol import Delta, FinishReason, Loading, Model, ModelRequest, parameters_of
 from agentflow.models.recording.recording_file import append, first_line, lines_of, read_recording
 from agentflow.models.recording.request import comparable
 from agentflow.models.script import ERROR_KINDS, Failure
@@ -60,6 +60,7 @@ class _RecordedModel:
     def __init__(self, model: Model, recorder: Recorder) -> None:
         self.name, self.scripted = model.name, model.scripted
         self.own_timeout_secs: float | None = getattr(model, "own_timeout_secs", None)
+        self.parameters = parameters_of(model)
         self._model = model
         self._recorder = recorder
 

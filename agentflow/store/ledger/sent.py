@@ -32,7 +32,14 @@ def sent(tx: Tx, key: int, turn: int, call: int | str) -> SentCall | None:
         return None
     id_, purpose, model, branch, depth, prompt, tools, request = row
     made = {} if request is None else stored_json(request)
-    names = {prompt, tools, made.get("messages"), *made.get("texts", ()), *made.get("changed", ())[2:]} - {None}
+    names = {
+        prompt,
+        tools,
+        made.get("messages"),
+        made.get("parameters"),
+        *made.get("texts", ()),
+        *made.get("changed", ())[2:],
+    } - {None}
     blobs = {
         name: tx.one("SELECT body FROM blob WHERE session_key = ? AND hash = ?", key, name)[0] for name in sorted(names)
     }

@@ -2,33 +2,37 @@
 
 The messages are those of the path at the call's place, `current` of them this turn's, the rest read `lean` or whole by
 `reader`; `texts` are keys of what stood between. What a hook changed of them stands as the part it changed:
-`[first, count, key]`. A request that was made in another way is kept whole, under the key `messages`.
+`[first, count, key]`. A request that was made in another way is kept whole, under the key `messages`. `parameters` is
+the key of what the model sent beside messages and tools, where it told.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from agentflow.models.protocol import Model, parameters_of
 from agentflow.text import compact_json
 from agentflow.turn.run.execution import Execution
 
 _Wire = Sequence[Mapping[str, Any]]
 
 
-def whole(execution: Execution, messages: _Wire) -> dict[str, Any]:
+def whole(execution: Execution, model: Model, messages: _Wire) -> dict[str, Any]:
     """A request that is no reading of the path."""
-    return {"messages": execution.staging.blob(compact_json(list(messages)))}
+    blob = execution.staging.blob
+    return {**_parameters(model, blob), "messages": blob(compact_json(list(messages)))}
 
 
 def of_loop(
-    execution: Execution, verbatim: _Wire | None, built: _Wire, sent: _Wire, *, is_lean: bool
+    execution: Execution, model: Model, verbatim: _Wire | None, built: _Wire, sent: _Wire, *, is_lean: bool
 ) -> dict[str, Any]:
     """A call of the loop, whose messages were `built` and then perhaps changed into those that are `sent`."""
     transcript, blob = execution.transcript, execution.staging.blob
     if verbatim is not None or not transcript.is_as_recorded:
-        return whole(execution, sent)
+        return whole(execution, model, sent)
     made: dict[str, Any] = {
+        **_parameters(model, blob),
         "lean": is_lean,
         "current": len(transcript.messages),
         "texts": [blob(text) for text in transcript.step_texts if text.strip()],
@@ -40,6 +44,11 @@ def of_loop(
     last = min(_same(built[::-1], sent[::-1]), min(len(built), len(sent)) - first)
     changed = blob(compact_json(list(sent[first : len(sent) - last])))
     return {**made, "changed": [first, len(built) - last - first, changed]}
+
+
+def _parameters(model: Model, blob: Callable[[str], str]) -> dict[str, Any]:
+    said = parameters_of(model)
+    return {"parameters": blob(compact_json(said))} if said else {}
 
 
 def _same(one: _Wire, other: _Wire) -> int:

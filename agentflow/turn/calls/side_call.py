@@ -54,7 +54,7 @@ async def ask_aside(step: Step, execution: Execution, call: SideCall) -> Reply:
     started = asyncio.get_running_loop().time()
     stream = OpenStream(
         call.id, call.purpose, call.model.name, call.prompt, call.request.chars, started, bool(call.tools),
-        call.streamed, {"purpose": call.purpose}, sent_request.whole(execution, call.request.messages),
+        call.streamed, {"purpose": call.purpose}, sent_request.whole(execution, call.model, call.request.messages),
     )  # fmt: skip
     request = ModelRequest(
         call.id, call.purpose, call.request.messages, call.tools, call.request.chars, journal.session_id, journal.turn

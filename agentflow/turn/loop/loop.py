@@ -220,7 +220,9 @@ class Loop:
             said = await self._hooks.call("pre_model", {"messages": messages})
             messages = said.get("messages", messages)
         is_lean = self._step.reads_lean(settings)
-        stream.sent = sent_request.of_loop(execution, use.verbatim, built.messages, messages, is_lean=is_lean)
+        stream.sent = sent_request.of_loop(
+            execution, use.model, use.verbatim, built.messages, messages, is_lean=is_lean
+        )
         request = ModelRequest(
             call_id, "main", messages, use.tools, built.chars, self._journal.session_id, self._step.claimed.turn
         )

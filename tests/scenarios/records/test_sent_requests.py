@@ -12,10 +12,13 @@ import pytest
 from agentflow import CallNotFound, RequestNotKept, TurnNotFound
 from agentflow.testing import Kit
 from agentflow.testing.postgres import schema
+from agentflow.text import compact_json
 from tests.scenarios.support import call, rows
+from tests.stub_server import Answer, Call, serve_in_thread
 
 ASK = call("ask_user", questions=[{"header": "Which", "question": "Which one?"}])
 FILLER = "x" * 400
+KEY = "horse-battery-staple"
 
 
 @pytest.fixture(params=["file", "postgres"])
@@ -196,3 +199,45 @@ def test_the_request_of_a_title_is_kept(agentflow: Kit, agentflow_db: str) -> No
     again = agentflow.run(agentflow.runtime.records.request("s-1", call_id))
     (asked,) = [request for request in agentflow.requests if request.purpose == "title"]
     assert (again["purpose"], again["messages"]) == ("title", list(asked.messages))
+
+
+def _model_calls(kit: Kit, turn: int) -> list[dict[str, Any]]:
+    (step,) = kit.run(kit.runtime.trace("s-1", turn))["steps"]
+    return [node for node in step["nodes"] if node["kind"] == "model_call"]
+
+
+def test_a_request_is_shown_byte_for_byte_as_the_server_received_it(
+    agentflow: Kit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R5: parameters too, no credential, and also of a call that was interrupted and of those after it."""
+    monkeypatch.setenv("TENANT", "acme-and-sons")
+    asks = Call("look", '{"place": "a"}', id="call_1")
+    with serve_in_thread([Answer(text=["One, ", "two"], hang="finish"), Answer(calls=[asks]), Answer("Seen.")]) as stub:
+        model = {
+            "model": "openai/mine", "api_base": stub.openai_base, "api_key": KEY, "temperature": 0.25, "top_p": 0.5,
+            "max_output_tokens": 77,
+            "extra": {"stop": ["END"], "extra_headers": {"X-Tenant": "${TENANT}", "X-Key": "in-the-file"}},
+        }  # fmt: skip
+        agentflow.agent(model=model, tools=[look])
+        turn_id = agentflow.submit({"type": "client.message", "message": {"role": "user", "content": "Count."}}).turn_id
+        agentflow.until("llm.delta")
+        agentflow.stop()
+        assert agentflow.result(turn_id).aborted
+        agentflow.send("Look.")
+        for turn, number, received in ((1, 1, stub.requests[0]), (2, 1, stub.requests[1]), (2, 2, stub.requests[2])):
+            node = _model_calls(agentflow, turn)[number - 1]
+            again = agentflow.run(agentflow.runtime.records.request("s-1", number, turn=turn))
+            assert (again["call_id"], node["number"]) == (node["call_id"], number)
+            headers = again["parameters"].pop("extra_headers")
+            assert (received.headers["x-tenant"], headers) == (
+                "acme-and-sons",
+                {"X-Tenant": "${TENANT}", "X-Key": "***"},
+            )
+            shown = {"model": "mine", "messages": again["messages"], "tools": again["tools"], **again["parameters"]}
+            assert _as_it_travels(shown) == _as_it_travels(received.body)
+
+
+def _as_it_travels(body: dict[str, Any]) -> str:
+    """Byte for byte but for the order of the parameters; the model library leaves out a content that is null."""
+    body["messages"] = [{k: v for k, v in each.items() if v is not None} for each in body["messages"]]
+    return compact_json({name: body[name] for name in sorted(body)})
