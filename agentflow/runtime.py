@@ -311,7 +311,7 @@ class Runtime:
         return await self._reader.status(session_id)
 
     async def session(self, session_id: str, *, all: bool = False) -> dict[str, Any]:  # the spec's word
-        """The status with `state` (the agent's) and `messages` (the path), steps, times and totals.
+        """The status with `state` (the agent's) and `messages` (the path), steps, executions, times and totals.
 
         `summary_id` and `previous_head_id` name the compaction the path begins with; with `all` the messages it left
         out are there in its place (X20).

@@ -1,1 +1,1 @@
-"""What is read of sessions: lookup, status, pages, transcript, stream, trace, explain → reader."""
+"""What is read of sessions: lookup, status, pages, transcript, stream, runs, trace, explain → reader."""

@@ -13,6 +13,7 @@ from agentflow.live.event_feed import Feeds
 from agentflow.message import TurnState
 from agentflow.reading.lookup import session_of, step_of, turn_of
 from agentflow.reading.pages import SessionPage, cursor_of
+from agentflow.reading.runs import runs_of_session
 from agentflow.reading.status import (
     STANDING_STILL,
     is_dead,
@@ -25,13 +26,14 @@ from agentflow.reading.status import (
     status_of,
     step_dict,
     totals,
+    turn_state,
 )
 from agentflow.reading.stream import stream
 from agentflow.reading.trace import turn_trace
 from agentflow.reading.transcript import transcript
 from agentflow.result import TurnResult
 from agentflow.store.protocol import Store
-from agentflow.store.records import CallLeftOpen, SessionRecord
+from agentflow.store.records import CallLeftOpen, SessionRecord, StepRecord
 from agentflow.store.requests import ListSessions
 
 
@@ -93,8 +95,14 @@ class SessionReader:
             "state": versions.state,
             **await transcript(self._store, record, whole=arguments.flag(whole, "all")),
             "steps": [step_dict(step) for step in steps],
+            "executions": await self._executions(record, steps),
             "totals": totals(steps, await self._store.ledger.naming_usage(record.key)),
         }
+
+    async def _executions(self, record: SessionRecord, steps: list[StepRecord]) -> list[dict[str, Any]]:
+        """The runs of all turns, which stand as the last steps of their turns do."""
+        states = {step.turn: turn_state(record, step) for step in steps}
+        return runs_of_session(await self._store.executions(record.key), states)
 
     async def _todos(self, record: SessionRecord) -> list[dict[str, str]]:
         """The list as clients were last told of it (T32)."""

@@ -68,6 +68,11 @@ def _over(step: StepRecord) -> PendingPause | None:
     return step.pause if step.pause is not None and step.pause.is_over(clock.instant()) else None
 
 
+def turn_state(record: SessionRecord, step: StepRecord) -> TurnState:
+    """How a turn stands by its last step: aborted once its process is gone or its time to wait is over."""
+    return TurnState.ABORTED if _over(step) or is_dead(record, step) else TurnState(step.turn_state)
+
+
 def step_dict(step: StepRecord) -> dict[str, Any]:
     return {
         "order": step.number,

@@ -13,7 +13,8 @@ from agentflow.clock import MILLISECOND, Instant, rfc3339
 from agentflow.context.summary import summary_of
 from agentflow.conversation.pauses.awaited import Awaited
 from agentflow.conversation.repair import ABORTED_BY_USER
-from agentflow.message import ENDED, EXECUTION_OF, ExecutionStatus, ToolCallStatus, TurnState, text_of
+from agentflow.message import ToolCallStatus, TurnState, text_of
+from agentflow.reading.runs import runs_of_turn
 from agentflow.store.records import Record, TurnRows
 from agentflow.text import stored_json
 
@@ -47,7 +48,7 @@ def turn_trace(rows: TurnRows, at: Instant, *, alive: bool) -> dict[str, Any]:
         state, error = TurnState.ABORTED, Awaited(over["kind"], over["call_id"]).expired().as_dict()
         steps[-1]["state"] = str(state)
     main = min((execution["number"] for execution in rows.executions), default=None)
-    runs = [_run(each, TurnState(state), is_main=each["number"] == main) for each in rows.executions]
+    runs = runs_of_turn(rows.executions, TurnState(state))
     for run in runs:
         waterfall.say_status(run["execution"], run["status"])
     lists = [each for each in rows.todo_lists if each["execution"] == main]
@@ -281,24 +282,6 @@ _HANDLERS = {
     events.TODOS_CHANGED: _Waterfall._todos,
     events.HOOK_COMPLETED: _Waterfall._hook,
 }
-
-
-_UNENDED = (ExecutionStatus.RUNNING, ExecutionStatus.PENDING_USER_INPUT)
-
-
-def _run(row: Record, state: TurnState, *, is_main: bool) -> dict[str, Any]:
-    """A run as the turn stands now: one that nobody has ended yet has ended with a turn that is over (R6)."""
-    over = state in ENDED and row["status"] in _UNENDED
-    ended_as = EXECUTION_OF[state] if is_main else ExecutionStatus.ABORTED
-    return {
-        "execution": row["number"],
-        "agent": row["agent"],
-        "status": str(ended_as) if over else row["status"],
-        "started_at": rfc3339(row["started_at"]),
-        "duration_ms": row["duration_ms"],
-        "parent": row["parent"],
-        "parent_tool_call_id": row["parent_call_id"],
-    }
 
 
 def _feedback(row: Record | None) -> Node | None:

@@ -68,8 +68,8 @@ class Records:
 
         `call` is the call's id, or its number in the turn from 1, counting those of sub-agents, planners and summaries;
         `turn` a number or an id, the newest unless given. Returns `{session_id, call_id, purpose, model, parameters,
-        messages, tools}`, without credentials. Raises `SessionNotFound`, `TurnNotFound`, `CallNotFound`, and `RequestNotKept` for what cannot be made
-        again.
+        messages, tools}`, without credentials. Raises `SessionNotFound`, `TurnNotFound`, `CallNotFound`, and
+        `RequestNotKept` for what cannot be made again.
         """
         if isinstance(call, str):
             arguments.text(call, "call")

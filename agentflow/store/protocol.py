@@ -35,6 +35,7 @@ from agentflow.store.records import (
     Listed,
     PathEntry,
     Planned,
+    Record,
     RunRecord,
     SessionRecord,
     StepRecord,
@@ -142,6 +143,9 @@ class Store(Protocol):
         """The last step of the turn that this id names."""
 
     async def steps(self, key: int) -> list[StepRecord]: ...
+
+    async def executions(self, key: int) -> list[Record]:
+        """The runs of agents of all turns, in the order they began, as `trace` gives those of one."""
 
     async def runs(self, key: int, turn: int) -> list[RunRecord]:
         """The turn's executions in the order they began."""

@@ -33,13 +33,14 @@ from agentflow.store.outcomes import (
     TurnRef,
 )
 from agentflow.store.reads import calls, events, messages, plans, sessions, turns
-from agentflow.store.reads.turn_rows import turn_rows
+from agentflow.store.reads.turn_rows import executions, turn_rows
 from agentflow.store.reads.versions import versions_at
 from agentflow.store.records import (
     CallLeftOpen,
     Listed,
     PathEntry,
     Planned,
+    Record,
     RunRecord,
     SessionRecord,
     StepRecord,
@@ -173,6 +174,9 @@ class SqlStore:
 
     async def runs(self, key: int, turn: int) -> list[RunRecord]:
         return await self._reader.run(lambda tx: sessions.runs(tx, key, turn))
+
+    async def executions(self, key: int) -> list[Record]:
+        return await self._reader.run(lambda tx: executions(tx, key))
 
     async def run_path(self, key: int, execution: int) -> list[PathEntry]:
         return await self._reader.run(lambda tx: messages.run_path(tx, key, execution))

@@ -15,7 +15,7 @@ _COLUMNS = {
     "turn": "number, id, state, config_hash, created_at, ended_at, plan, limit_name, error, data, input, output, "
     "cache_read, cache_write, cost, after_seq",
     "step": "number, state, opened_at, completed_at, first_token_ms, user_message_id, answer_id",
-    "execution": "number, agent, config_hash, status, started_at, duration_ms, parent, parent_call_id, plan",
+    "execution": "number, turn, agent, config_hash, status, started_at, duration_ms, parent, parent_call_id, plan",
     "llm_call": "id, execution, step, iteration, purpose, model, status, requested_at, duration_ms, first_token_ms, "
     "attempts, finish_reason, finish_word, input, output, cache_read, cache_write, cost, error",
     "tool_call": "execution, id, reply_id, name, status, started_at, duration_ms, ok, result_id, full_result, altered",
@@ -54,6 +54,11 @@ def turn_rows(tx: Tx, key: int, number: int | None) -> TurnRows | None:
     return TurnRows(
         turn, steps, executions, llm_calls, tool_calls, questions, todo_lists, hook_runs, log, messages, naming
     )  # fmt: skip
+
+
+def executions(tx: Tx, key: int) -> list[Record]:
+    """The runs of agents of all turns that the session still has."""
+    return _rows(tx, "execution", "1 = 1 ORDER BY number", key)
 
 
 def _rows(tx: Tx, table: str, where: str, *params: Any) -> list[Record]:

@@ -15,10 +15,13 @@ ASK = call("ask_user", questions=[{"header": "Which", "question": "Which one?"}]
 
 
 def runs(kit: Kit) -> list[tuple[Any, ...]]:
-    """Agent, status, and whether its time and its call are known."""
+    """Agent, status, and whether its time and its call are known, of the newest turn; the session says the same."""
+    trace = kit.run(kit.runtime.trace("s-1"))
+    told = [run for run in kit.session()["executions"] if run.pop("turn") == trace["turn"]]
+    assert told == trace["executions"]
     return [
         (run["agent"], run["status"], run["duration_ms"] is not None, run["parent_tool_call_id"] is not None)
-        for run in kit.run(kit.runtime.trace("s-1"))["executions"]
+        for run in told
     ]
 
 
@@ -60,6 +63,28 @@ def test_a_run_whose_process_died_reads_as_aborted_before_anybody_repairs_it(age
     agentflow.reopen()
     assert runs(agentflow) == [("test", "ABORTED", False, False)]
     agentflow.script([{"text": "again"}])
+
+
+def test_a_session_tells_of_the_runs_of_all_its_turns(agentflow: Kit) -> None:
+    """R5: executions, one per agent or sub-agent run, with status, duration and parent call; one that runs says so."""
+    seen = []
+
+    async def look() -> str:
+        """Look."""
+        seen.append((await agentflow.runtime.session("s-1"))["executions"][-1])
+        return "seen"
+
+    agentflow.agent("helper", replies=[{"text": "helped"}])
+    replies = [
+        {"tool_calls": [call("task", agent="helper", prompt="help")]}, {"text": "one"}, {"tool_calls": [call("look")]},
+        {"text": "two"},
+    ]  # fmt: skip
+    agentflow.agent("main", sub_agents=["helper"], tools=[look], replies=replies)
+    agentflow.send("go")
+    agentflow.send("again")
+    assert [(run["turn"], run["status"], run["duration_ms"]) for run in seen] == [(2, "RUNNING", None)]
+    told = [(run["turn"], run["agent"], run["status"], run["parent"]) for run in agentflow.session()["executions"]]
+    assert told == [(1, "main", "DONE", None), (1, "helper", "DONE", 1), (2, "main", "DONE", None)]
 
 
 def test_every_state_of_a_turn_that_has_begun_has_its_word() -> None:
