@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from agentflow import clock
@@ -25,6 +25,7 @@ class Subscription:
 
     def __init__(self) -> None:
         self.is_behind = False
+        self._is_woken = False
         self._unread: deque[Event] = deque()
         self._waiter: asyncio.Future[None] | None = None
 
@@ -35,12 +36,22 @@ class Subscription:
         if self.is_behind:
             return
         self._unread.append(event)
+        self._go_on()
+
+    def wake(self) -> None:
+        """Something was written that may not come here: whoever takes is to look at the log."""
+        self._is_woken = True
+        self._go_on()
+
+    def _go_on(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
     async def take(self, timeout: float) -> list[Event]:  # noqa: ASYNC109  # an empty answer, not an error
-        """All unread events, waiting up to `timeout` seconds of the loop's clock for the first; may be empty."""
-        if not self._unread and not self.is_behind:
+        """All unread events, waiting up to `timeout` seconds of the loop's clock for the first; may be empty, also
+        for one who was woken.
+        """
+        if not self._unread and not self.is_behind and not self._is_woken:
             loop = asyncio.get_running_loop()
             self._waiter = loop.create_future()
             alarm = loop.call_later(timeout, self._expire, self._waiter)
@@ -51,6 +62,7 @@ class Subscription:
                 self._waiter = None
         taken = list(self._unread)
         self._unread.clear()
+        self._is_woken = False
         return taken
 
     @staticmethod
@@ -74,20 +86,26 @@ class Feed:
     def __init__(self, session_id: str) -> None:
         self.session_id = session_id
         self.subscribers: set[Subscription] = set()
+        self.elsewhere: Callable[[Event], None] | None = None  # takes what is not logged, for other processes
         self._open_streams: dict[str, _Stream] = {}
         self._held: dict[str, Event] = {}
 
     def subscribe(self) -> Subscription:
         """A reader from now on; what is held, and the text so far of every open stream as one delta, come first."""
         subscription = Subscription()
-        for event in self._held.values():
+        for event in self.so_far():
             subscription.put(event)
+        self.subscribers.add(subscription)
+        return subscription
+
+    def so_far(self) -> list[Event]:
+        """What a reader has missed who comes now: what is held, and what was said of every open stream."""
+        told = [*self._held.values()]
         for call_id, stream in self._open_streams.items():
             for kind in ("reasoning", "text"):
                 if pieces := stream.shown[kind]:
-                    subscription.put(self._delta(stream, call_id, 0, kind, "".join(pieces)))
-        self.subscribers.add(subscription)
-        return subscription
+                    told.append(self._delta(stream, call_id, 0, kind, "".join(pieces)))
+        return told
 
     def publish(self, turn_id: str | None, last_seq: int, log: Sequence[LogEntry]) -> None:
         """Tell what a commit has logged; its last entry has the number `last_seq`."""
@@ -100,6 +118,8 @@ class Feed:
     def tell(self, event: Event) -> None:
         for subscription in self.subscribers:
             subscription.put(event)
+        if self.elsewhere is not None and event.seq is None:
+            self.elsewhere(event)
 
     def hold(self, call_id: str, event: Event) -> None:
         """Tell what a call waits for, also to who comes while it does: the log will not say it."""
@@ -124,7 +144,7 @@ class Feed:
         """
         stream = self._open_streams[call_id]
         stream.shown[kind].append(text)
-        if self.subscribers:
+        if self.subscribers or self.elsewhere is not None:
             self.tell(self._delta(stream, call_id, offset, kind, text))
 
     def _delta(self, stream: _Stream, call_id: str, offset: int, kind: str, text: str) -> Event:
@@ -145,7 +165,11 @@ class Feeds:
         return self._feeds.setdefault(session_id, Feed(session_id))
 
     def stop(self, session_id: str) -> None:
+        """No turn of it runs here any more: who reads on looks whether one runs elsewhere."""
         self._running.discard(session_id)
+        self._feeds[session_id].elsewhere = None
+        for subscription in self._feeds[session_id].subscribers:
+            subscription.wake()
         self._drop_unused(session_id)
 
     def subscribe(self, session_id: str) -> Subscription:

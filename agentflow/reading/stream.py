@@ -11,11 +11,14 @@ from agentflow.events import Event
 from agentflow.live.event_feed import Feeds
 from agentflow.message import TurnState
 from agentflow.reading.lookup import session_of, step_of, turn_of
+from agentflow.reading.pieces import Pieces
 from agentflow.reading.status import STANDING_STILL, is_dead, is_running
 from agentflow.store.protocol import Store
 from agentflow.store.records import SessionRecord
 
 POLL_SECS = 0.25
+NET_SECS = 1.0
+"""How often a reader looks by itself who is told of what others write (S3)."""
 _PAGE = 500
 
 
@@ -34,17 +37,15 @@ async def stream(
             detail={"field": "after_seq", "session_id": session_id},
         )
     end = await _end(store, record, turn_id, follow=arguments.flag(follow, "follow"))
-    subscription = feeds.subscribe(session_id)
-    seq, completed = after_seq, set[str]()
+    ears = _Ears(store, feeds, record)
+    seq, replies = after_seq, _Replies()
     try:
         while True:
-            if subscription.is_behind:
-                feeds.unsubscribe(session_id, subscription)
-                subscription = feeds.subscribe(session_id)
+            ears.prick()
             page = await store.events(session_id, seq, _PAGE)
             for event in page:
                 seq = event.seq or seq
-                _note_completed(event, completed)
+                replies.note(event)
                 if end.tells(event):
                     yield event
                 if end.after(event):
@@ -55,16 +56,21 @@ async def stream(
                 if end.turn_id is not None and (end.live or end.died):
                     yield _died(session_id, end.turn_id)
                 return
+            for event in await ears.kept():
+                for piece in replies.new(event):
+                    if end.tells(piece):
+                        yield piece
             # As long as something comes, and comes without a gap, it is all there is to read.
             behind = False
-            while not behind and (taken := await subscription.take(POLL_SECS)):
+            while not behind and (taken := await ears.take()):
                 for event in taken:
                     if event.seq is None:
-                        if event.data.get("call_id") not in completed and end.tells(event):
-                            yield event
+                        for piece in replies.new(event):
+                            if end.tells(piece):
+                                yield piece
                     elif event.seq == seq + 1:
                         seq = event.seq
-                        _note_completed(event, completed)
+                        replies.note(event)
                         if end.tells(event):
                             yield event
                         if end.after(event):
@@ -73,7 +79,72 @@ async def stream(
                         behind = True  # another process wrote in between, or the session was erased: look
                         break
     finally:
-        feeds.unsubscribe(session_id, subscription)
+        ears.close()
+
+
+class _Ears:
+    """How one reader hears of a session: from the feed of this process, and from the notices of the others."""
+
+    def __init__(self, store: Store, feeds: Feeds, record: SessionRecord) -> None:
+        self._store, self._feeds, self._record = store, feeds, record
+        self._subscription = feeds.subscribe(record.id)
+        self._watches = False
+
+    def prick(self) -> None:
+        """Before the log is read: what is written after it will be heard."""
+        if self._subscription.is_behind:
+            self.close()
+            self._subscription = self._feeds.subscribe(self._record.id)
+        watches = not self._feeds.is_running(self._record.id)
+        if watches and not self._watches:
+            self._store.notices.watch(self._record.key, self._record.id, self._subscription)
+        elif self._watches and not watches:
+            self._store.notices.unwatch(self._record.key, self._subscription)
+        self._watches = watches
+
+    async def take(self) -> list[Event]:
+        notices = self._store.notices
+        return await self._subscription.take(NET_SECS if self._watches and notices.are_heard else POLL_SECS)
+
+    async def kept(self) -> list[Event]:
+        """The replies of another process's turn so far, as it has kept them, where they are not told as they come."""
+        if not self._watches or self._store.notices.carry_replies:
+            return []
+        record = await self._store.session(self._record.id)
+        if record is None or record.running_turn is None:
+            return []
+        shown = await self._store.shown(record.key, record.running_turn)
+        at = clock.instant()
+        return [
+            Event(
+                record.id, None, record.running_turn, at, events.LLM_DELTA, {"call_id": id_, "offset": 0, "text": text}
+            )
+            for id_, text in shown
+        ]
+
+    def close(self) -> None:
+        self._feeds.unsubscribe(self._record.id, self._subscription)
+        if self._watches:
+            self._store.notices.unwatch(self._record.key, self._subscription)
+            self._watches = False
+
+
+class _Replies:
+    """The pieces of replies that are not recorded yet, each once."""
+
+    def __init__(self) -> None:
+        self._pieces = Pieces()
+        self._completed: set[str] = set()
+
+    def note(self, event: Event) -> None:
+        """Hear what the log says."""
+        if event.type in (events.LLM_CALL_COMPLETED, events.LLM_CALL_ERRORED):
+            self._completed.add(event.data["call_id"])
+            self._pieces.over(event.data["call_id"])
+
+    def new(self, event: Event) -> list[Event]:
+        """What of an event that is not logged has not been told yet."""
+        return [] if event.data.get("call_id") in self._completed else self._pieces.add(event)
 
 
 class _End:
@@ -130,11 +201,6 @@ async def _stands_still(store: Store, begun: SessionRecord, seq: int, end: _End)
         return False
     waits = ref is not None and ref.number is None
     return not waits and not is_running(record) and record.seq <= seq
-
-
-def _note_completed(event: Event, completed: set[str]) -> None:
-    if event.type in (events.LLM_CALL_COMPLETED, events.LLM_CALL_ERRORED):
-        completed.add(event.data["call_id"])
 
 
 def _died(session_id: str, turn_id: str) -> Event:

@@ -207,6 +207,7 @@ class RunningTurns:
         is served just now asked for this very turn, which is then told as a part of theirs.
         """
         feed = self._feeds.start(session_id)
+        feed.elsewhere = self._store.notices.begin(claimed.key, feed.so_far)
         seq = claimed.seq - len(claimed.log) - sum(len(log) for _, log in claimed.before)
         for turn_id, log in (*claimed.before, (claimed.turn_id, claimed.log)):
             seq += len(log)
@@ -305,6 +306,7 @@ class RunningTurns:
         running = self._turns.get(session_id)
         if running is not None and running.task is task:  # the next turn may have begun, and even ended
             del self._turns[session_id]
+            self._store.notices.end(running.session_key)
             self._feeds.stop(session_id)
 
     async def _beat(self) -> None:

@@ -16,6 +16,7 @@ from agentflow.conversation.queue import Entry
 from agentflow.conversation.tree import Place
 from agentflow.events import Event
 from agentflow.store.ledger_protocol import Ledger
+from agentflow.store.notices_protocol import Notices
 from agentflow.store.outcomes import (
     Appended,
     Claimed,
@@ -70,6 +71,10 @@ class Store(Protocol):
     def ledger(self) -> Ledger:
         """What is kept beside the turns, in the same database."""
 
+    @property
+    def notices(self) -> Notices:
+        """What tells the processes that share the database of each other (S3)."""
+
     async def claim(self, request: Claim) -> Claimed | Replayed | Queued | Given | Recorded | Refused: ...
 
     async def stop(self, request: Stop) -> Stopped: ...
@@ -117,6 +122,9 @@ class Store(Protocol):
 
     async def left_open(self, key: int, turn_id: str) -> list[CallLeftOpen]:
         """The calls of a turn whose results come from outside and have not come yet."""
+
+    async def shown(self, key: int, turn_id: str) -> list[tuple[str, str]]:
+        """`(call id, text so far)` of the replies that a turn's own run is getting, as they were last kept (T30)."""
 
     async def compactions(self, key: int) -> list[dict[str, Any]]:
         """What each `context.replaced` of the session's own tree told, in order, with `summary_id` (X20)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
@@ -18,6 +19,8 @@ from agentflow.store.jobs.delete import delete
 from agentflow.store.jobs.merge_view import merge_view
 from agentflow.store.jobs.move_head import move_head
 from agentflow.store.jobs.stop import stop
+from agentflow.store.notices.opening import notices_of
+from agentflow.store.notices_protocol import Notices
 from agentflow.store.outcomes import (
     Appended,
     Claimed,
@@ -78,7 +81,8 @@ class SqlStore:
     ) -> None:
         jobs = jobs or partial(JobThread, home=Home())
         self._database = database
-        self._writer = Writer(database, on_commit, jobs)
+        self.notices: Notices = notices_of(database)
+        self._writer = Writer(database, on_commit, jobs, self.notices)
         self._reader = Reader(database, jobs)
         self.ledger = SqlLedger(self._writer, self._reader)
 
@@ -151,6 +155,9 @@ class SqlStore:
     async def left_open(self, key: int, turn_id: str) -> list[CallLeftOpen]:
         return await self._reader.run(lambda tx: calls.left_open(tx, key, turn_id))
 
+    async def shown(self, key: int, turn_id: str) -> list[tuple[str, str]]:
+        return await self._reader.run(lambda tx: calls.shown(tx, key, turn_id))
+
     async def compactions(self, key: int) -> list[dict[str, Any]]:
         return await self._reader.run(lambda tx: messages.compactions(tx, key))
 
@@ -209,4 +216,5 @@ class SqlStore:
         """Finish the jobs given so far, then let go of the database."""
         await self._writer.close()
         await self._reader.close()
+        await asyncio.to_thread(self.notices.close)
         self._database.close()

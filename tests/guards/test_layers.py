@@ -26,7 +26,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("models", "tools", "live"),
     ("store", "agents"),
     ("store.sql",),
-    ("store.reads", "store.ended"),
+    ("store.notices", "store.reads", "store.ended"),
     ("store.session",),
     ("store.ledger",),
     ("store.jobs",),

@@ -93,5 +93,5 @@ def _busy(
 
 
 def _erase(tx: Tx, key: Any) -> bool:
-    tx.erased = True
+    tx.erased, tx.told[key] = True, 0
     return tx.execute("DELETE FROM session WHERE key = ?", key) == 1

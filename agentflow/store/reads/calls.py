@@ -26,6 +26,11 @@ WHERE c.session_key = ? AND turn.id = ? AND turn.state = 'running'
 AND c.handler IS NOT NULL AND c.status IN ('planned', 'started') AND c.ok IS NULL ORDER BY reply.depth, c.id
 """
 _OPEN = "SELECT id FROM tool_call WHERE session_key = ? AND execution = ? AND status IN ('planned', 'started')"
+_SHOWN = """
+SELECT c.id, c.checkpoint FROM llm_call c JOIN turn ON turn.session_key = c.session_key AND turn.number = c.turn
+WHERE c.session_key = ? AND turn.id = ? AND c.execution = turn.execution AND c.purpose = 'main'
+AND c.status = 'requested' AND c.checkpoint IS NOT NULL ORDER BY c.requested_at, c.id
+"""
 _CALL_IDS = "SELECT id FROM tool_call WHERE session_key = ? AND execution = ? ORDER BY id"
 
 
@@ -43,6 +48,11 @@ def left_open(tx: Tx, key: int, turn_id: str) -> list[CallLeftOpen]:
         CallLeftOpen(asked_call({"tool_call_id": id_}, name, calls), handler)
         for id_, name, handler, calls in tx.all(_LEFT_OPEN, key, turn_id)
     ]
+
+
+def shown(tx: Tx, key: int, turn_id: str) -> list[tuple[str, str]]:
+    """`(call id, text so far)` of the replies that a turn's own run is getting, as they were last kept (T30)."""
+    return [(str(id_), str(text)) for id_, text in tx.all(_SHOWN, key, turn_id)]
 
 
 def call_ids(tx: Tx, key: int, execution: int) -> list[str]:

@@ -47,6 +47,11 @@ class Connection:
         """Whether what is open is still what lies there."""
         return self.database.place() == self._place
 
+    @property
+    def told(self) -> dict[int, int]:
+        """The sessions whose logs the last transaction let grow, by key, up to which number."""
+        return {} if self._tx is None else self._tx.told
+
     def forget_erased(self) -> None:
         """After a commit: let the texts it deleted be gone from the files too (Z8)."""
         if self._tx is None or not self._tx.erased:

@@ -35,6 +35,7 @@ class Tx:
 
     def __init__(self, cursor: Any, dialect: str) -> None:
         self.is_postgres = dialect == "postgresql"
+        self.told: dict[int, int] = {}  # the sessions whose logs grew, by key, up to which number
         self.erased = False  # whether texts were deleted, which must be gone from the files as well (Z8)
         self._cursor = cursor
         self._text: Callable[[str], str] = translation(dialect)
@@ -87,6 +88,7 @@ class Tx:
     def log(self, session_key: int, seq: int, turn: int | None, entries: Sequence[LogEntry]) -> None:
         """Append the entries to the session's log; the last one gets the number `seq` (T40)."""
         first = seq - len(entries) + 1
+        self.told[session_key] = seq
         self.many(
             _LOG,
             [

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from typing import Protocol, TypeVar
 
 from agentflow.errors import InvalidInput, StoreError
 from agentflow.store.sql.connection import Connection
@@ -20,22 +20,37 @@ class _Lost(Exception):
     """The database ended the transaction on its own: what the group wrote so far is gone."""
 
 
+class Hearer(Protocol):
+    """Whoever wants to know what was written, on the writer's thread."""
+
+    def committed(self, sessions: Mapping[int, int]) -> None:
+        """These sessions' logs grew, by key, up to these numbers."""
+
+    def stop(self) -> None:
+        """Nothing more is written here."""
+
+
 class Writer:
     """A job that raises rolls back alone: then the group is run again with a savepoint for each job.
 
     `on_commit` is called on the writer's thread after each COMMIT and before the answers, with the commit's number
     from 1. When it raises, the writer is dead as if the process had been killed there: nobody hears of the commit,
-    and there is never another.
+    and there is never another. Then the `hearer` is told.
     """
 
     def __init__(
-        self, database: Database, on_commit: Callable[[int], None] | None = None, jobs: OpenJobs = JobThread
+        self,
+        database: Database,
+        on_commit: Callable[[int], None] | None = None,
+        jobs: OpenJobs = JobThread,
+        hearer: Hearer | None = None,
     ) -> None:
         self._database = database
         self._connection = Connection(database)
         self._on_commit = on_commit
+        self._hearer = hearer
         self._commits = 0
-        self._jobs = jobs("agentflow-writer", self._work, self._connection.drop, _GROUP)
+        self._jobs = jobs("agentflow-writer", self._work, self._finish, _GROUP)
 
     async def run(self, call: Callable[[Tx], T], lock_key: int | str = 0) -> T:
         """The job's result, durable. `call` may be run more than once: it is a function of its transaction only.
@@ -47,6 +62,11 @@ class Writer:
     async def close(self) -> None:
         await self._jobs.close()
 
+    def _finish(self) -> None:
+        self._connection.drop()
+        if self._hearer is not None:
+            self._hearer.stop()
+
     def _work(self, group: list[Job]) -> None:
         group.sort(key=_lock_order)
         with self._database.lock:
@@ -56,6 +76,8 @@ class Writer:
         self._commits += 1
         if self._on_commit is not None:
             self._on_commit(self._commits)
+        if self._hearer is not None and (told := self._connection.told):
+            self._hearer.committed(told)
         with self._database.lock:
             self._connection.forget_erased()
 
