@@ -12,7 +12,7 @@ import pytest
 
 import agentflow as package
 from cli import main
-from cli.authoring.project_template import FILES
+from cli.authoring.templates.hello import FILES
 from tests.cli.conftest import Command
 from tests.stub_server import Answer, serve_in_thread
 

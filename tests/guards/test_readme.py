@@ -22,7 +22,7 @@ from agentflow.models.script import ERROR_KINDS, FINISH_REASONS, ScriptedReply
 from agentflow.tools.hook_calls import GIVEN
 from agentflow.turn.calls.hooks import _ALLOWED
 from agentflow.turn_table import diagram
-from cli.authoring.project_template import FILES
+from cli.authoring.templates.hello import FILES
 from cli.main import COMMANDS, run
 from tests.benchmarks.__main__ import PARTS
 from tests.guards.source import FOLDERS, ROOT

@@ -1,6 +1,8 @@
-"""The small project that `agentflow init` writes: one agent, its script, one flow and a test."""
+"""One agent, its script, one flow and a test."""
 
 from __future__ import annotations
+
+from .template import Template
 
 AGENT = "guide"
 
@@ -56,3 +58,5 @@ def test_the_guide_counts_the_words(agentflow: Kit) -> None:
     assert agentflow.send("How long is: one two three?").answer == "It has 3 words."
 ''',
 }
+
+TEMPLATE = Template("one agent with one tool", FILES, [f'agentflow run {AGENT} "How long is this text?"'])

@@ -1,0 +1,1 @@
+"""The small projects that `agentflow init` writes, a file each: `template` says what one is, `table` lists them."""
