@@ -55,6 +55,8 @@ if _typing.TYPE_CHECKING:
         WorkerFailed,
     )
     from agentflow.events import Event
+    from agentflow.health.check import Check
+    from agentflow.health.diagnosis import diagnose
     from agentflow.message import Message, ToolCall, TurnState, Usage
     from agentflow.models.own_process import own_process
     from agentflow.models.protocol import ModelRequest
@@ -89,6 +91,8 @@ _HOMES = {
         "StoreError", "TurnAlreadyActive", "TurnNotFound", "WorkerFailed",
     ),
     "agentflow.events": ("Event",),
+    "agentflow.health.check": ("Check",),
+    "agentflow.health.diagnosis": ("diagnose",),
     "agentflow.message": ("Message", "ToolCall", "TurnState", "Usage"),
     "agentflow.models.own_process": ("own_process",),
     "agentflow.models.protocol": ("ModelRequest",),
@@ -112,6 +116,7 @@ __all__ = [
     "Blocked",
     "CallAlreadyAnswered",
     "CallNotFound",
+    "Check",
     "Client",
     "ClientAppend",
     "ClientMessage",
@@ -160,6 +165,7 @@ __all__ = [
     "agent_schema",
     "complaints",
     "connect_agent",
+    "diagnose",
     "flow",
     "mend_agent",
     "own_process",

@@ -32,6 +32,7 @@ COMMANDS = {
     "validate": ".authoring.validate",
     "schema": ".authoring.schema",
     "init": ".authoring.init",
+    "doctor": ".health.doctor",
     "db": ".db",
 }
 

@@ -37,7 +37,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("turn.calls", "turn.worker"),
     ("turn.loop",),
     ("turn",),
-    ("reading", "portable"),
+    ("reading", "portable", "health"),
     ("records",),
     ("running",),
     ("runtime",),

@@ -16,7 +16,7 @@ from agentflow.store.sql.sqlite_file import MARK
 
 SCHEMA_VERSION = "0003"
 
-_LOCK = 0x6167656E74  # the advisory lock under which processes make or upgrade a Postgres schema
+LOCK = 0x6167656E74  # the advisory lock under which processes make or upgrade a Postgres schema
 _VERSION_TABLE = (
     "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, "
     "CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
@@ -38,7 +38,7 @@ def prepare(database: Database, connection: RawConnection) -> None:
         if database.is_prepared:
             return
         try:
-            found = _version(database, connection)
+            found = version_of(database, connection)
             if database.read_only:
                 _refuse_unless_readable(database, found)
             found = found or _make(database, connection)
@@ -58,7 +58,7 @@ def upgrade(url: str) -> tuple[str, str]:
     database = open_database(url)
     connection = database.connect()
     try:
-        before = _version(database, connection) or ""
+        before = version_of(database, connection) or ""
         if not before:
             _make(database, connection)
         elif before != SCHEMA_VERSION:
@@ -72,7 +72,7 @@ def upgrade(url: str) -> tuple[str, str]:
     return before, SCHEMA_VERSION
 
 
-def _version(database: Database, connection: RawConnection) -> str | None:
+def version_of(database: Database, connection: RawConnection) -> str | None:
     """The version the database is stamped with, `"0000"` for an empty stamp, null when it has none."""
     if connection.execute(_HAS_VERSION[database.name]).fetchone() is None:
         return None
@@ -85,8 +85,8 @@ def _make(database: Database, connection: RawConnection) -> str:
     connection.execute(database.begin_write)
     try:
         if database.name == "postgresql":
-            connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
-        found = _version(database, connection)
+            connection.execute(f"SELECT pg_advisory_xact_lock({LOCK})")
+        found = version_of(database, connection)
         if found is None:
             for text in _definitions(database.name):
                 connection.execute(text)
@@ -183,4 +183,4 @@ def _begin_migrating(database: Database, connection: Any) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
     else:
         connection.connection.driver_connection.autocommit = False
-        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")

@@ -1,0 +1,1 @@
+"""Whether agentflow can work here."""
