@@ -36,23 +36,32 @@ async def _run(runtime: Runtime, session: str, output: Output, where: tuple[str,
     async with Interrupts() as interrupts:
         interrupts.ends_by(lambda: runtime.stop(session), runtime.end_turns)
         results = await _shown(runtime, session, output)
-    for result in results:
-        if as_json:
-            output.json(result.as_dict())
-        elif result.answer:
-            output.line(result.answer)
-        if result.error:
-            note(f"error ({result.error['code']}): {result.error['message']}")
-    if not results:
-        note("nothing waits")
-    await tell_waiting(runtime, session, where)
-    codes = [of_turn(result.state, result.error["code"] if result.error else None) for result in results]
-    return interrupts.exit_code or next((code for code in codes if code), Exit.DONE)
+        codes = [of_turn(result.state, result.error["code"] if result.error else None) for result in results]
+        code = interrupts.exit_code or next((code for code in codes if code), Exit.DONE)
+        interrupts.has_result(runtime)
+        for result in results:
+            _tell(result, output, as_json=as_json)
+        if not results:
+            note("nothing waits")
+        await tell_waiting(runtime, session, where)
+        await runtime.close()
+    return code
+
+
+def _tell(result: TurnResult, output: Output, *, as_json: bool) -> None:
+    if as_json:
+        output.json(result.as_dict())
+    elif result.answer:
+        output.line(result.answer)
+    if result.error:
+        note(f"error ({result.error['code']}): {result.error['message']}")
 
 
 async def _shown(runtime: Runtime, session: str, output: Output) -> list[TurnResult]:
     """Run the queue, and show what goes on meanwhile."""
     import asyncio
+
+    from agentflow import redact
 
     from ..terminal.status import Status
 
@@ -62,7 +71,9 @@ async def _shown(runtime: Runtime, session: str, output: Output) -> list[TurnRes
             return await runtime.run_queue(session)
         finally:
             following.cancel()
-            await asyncio.gather(following, return_exceptions=True)
+            (ended,) = await asyncio.gather(following, return_exceptions=True)
+            if isinstance(ended, Exception):  # the turns are done all the same
+                note(redact(f"note: what went on could not be shown to its end: {ended}"), "note")
 
 
 async def _follow(runtime: Runtime, session: str, status: Status) -> None:

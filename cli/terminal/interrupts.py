@@ -9,7 +9,10 @@ import signal
 import time
 from collections.abc import Callable, Coroutine
 from types import FrameType, TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from agentflow import Runtime
 
 BURST_SECS = 0.5  # `timeout`, a service manager and a terminal signal a process and its group: two, but meant once
 
@@ -29,6 +32,7 @@ class Interrupts:
         self._now = now
         self._first_at = 0.0
         self._ways: dict[int, Ending] = {}
+        self._says = b"stopping the turn"
         self._stopping: asyncio.Task[object] | None = None
 
     def ends_by(self, stop: Ending, leave: Ending) -> None:
@@ -39,6 +43,11 @@ class Interrupts:
         self._ways = {signal.SIGINT: stop, signal.SIGTERM: leave}
         if self.raised.is_set():
             self._end()
+
+    def has_result(self, runtime: Runtime) -> None:
+        """From now on names alone are waited for, which a signal ends; it has no say in the exit code any more (R7)."""
+        self._says = b"not waiting for the name"
+        self.ends_by(runtime.end_turns, runtime.end_turns)
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
@@ -67,7 +76,7 @@ class Interrupts:
             return
         self.exit_code, self._first_at = 128 + number, self._now()
         with contextlib.suppress(OSError):  # written past Python's buffers, which the signal may have met half-way
-            os.write(2, b"stopping the turn; once more ends at once\n")
+            os.write(2, self._says + b"; once more ends at once\n")
         self._loop.call_soon_threadsafe(self._wake)
 
     def _wake(self) -> None:

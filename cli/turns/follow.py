@@ -66,7 +66,7 @@ class Hints:
 
 
 async def follow_turn(runtime: Runtime, receipt: Receipt, view: Answer, hints: Hints, interrupts: Interrupts) -> int:
-    """Shows a turn to its end and asks what it asks where somebody can answer; the exit code."""
+    """Shows a turn to its end, asks what it asks where somebody can answer, and closes the runtime; the exit code."""
     interrupts.ends_by(partial(runtime.stop, receipt.session_id, receipt.turn_id), partial(_leave, runtime, receipt))
     result = await _follow(runtime, receipt, view)
     while result.question is not None and interrupts.exit_code is None and can_ask():
@@ -82,10 +82,13 @@ async def follow_turn(runtime: Runtime, receipt: Receipt, view: Answer, hints: H
     await interrupts.settled()
     if interrupts.exit_code is not None and result.pending_kind is not None:
         result = await runtime.result(receipt.session_id, receipt.turn_id)
+    code = interrupts.exit_code or of_turn(result.state, result.error["code"] if result.error else None)
+    interrupts.has_result(runtime)
     view.end(result)
     _tell(result, hints)
     await tell_waiting(runtime, result.session_id, hints.place)
-    return interrupts.exit_code or of_turn(result.state, result.error["code"] if result.error else None)
+    await runtime.close()
+    return code
 
 
 async def _leave(runtime: Runtime, receipt: Receipt) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from agentflow import Runtime
+from agentflow import Event, Runtime
+from cli.terminal.status import Status
 from tests.cli.conftest import Command
 
 ASK, ANSWER = {"role": "user", "content": "ask"}, {"role": "user", "content": "later"}
@@ -61,3 +62,17 @@ def test_run_queue_of_a_session_without_a_queue_does_nothing(agentflow: Command)
     done = agentflow("sessions", "run-queue", "s-2")
     assert (done.code, done.out, done.err) == (0, "", "nothing waits\n")
     assert agentflow("sessions", "run-queue", "s-9").code == 3
+
+
+def test_what_breaks_the_view_of_a_queue_is_told_and_breaks_no_turn(
+    agentflow: Command, waiting: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agentflow("stop", "s-1")
+
+    def fail(status: Status, event: Event) -> None:
+        raise RuntimeError("the area is too small")
+
+    monkeypatch.setattr(Status, "event", fail)
+    done = agentflow("sessions", "run-queue", "s-1", "--json")
+    assert (done.code, len(done.out.splitlines())) == (4, 1)
+    assert "could not be shown to its end: the area is too small" in done.err
