@@ -13,7 +13,7 @@ from agentflow.store.ledger import counts, feedback, memories, names, portable, 
 from agentflow.store.portable import Portable
 from agentflow.store.records import SnapshotRecord
 from agentflow.store.rows.written import Row
-from agentflow.store.session.close_turn import turn_usage
+from agentflow.store.session.close_turn import naming_usage
 from agentflow.store.sql.reader import Reader
 from agentflow.store.sql.writer import Writer
 from agentflow.store.sweeping import DeleteUnused, ListUnused, Unused
@@ -36,7 +36,7 @@ class SqlLedger:
         return await self._writer.run(lambda tx: names.end(tx, key, call, name, at), key)
 
     async def naming_usage(self, key: int) -> Usage:
-        return await self._reader.run(lambda tx: turn_usage(tx, key, 0))
+        return await self._reader.run(lambda tx: naming_usage(tx, key))
 
     async def give_name(self, key: int, name: str | None, at: Instant) -> names.Told | None:
         return await self._writer.run(lambda tx: names.give(tx, key, name, at), key)

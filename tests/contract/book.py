@@ -15,7 +15,7 @@ from agentflow.clock import SECOND, uuid7
 from agentflow.conversation.inbox import parse_input
 from agentflow.conversation.tree import Place
 from agentflow.errors import InvalidInput
-from agentflow.events import LogEntry
+from agentflow.events import LogEntry, ModelCall
 from agentflow.message import ExecutionStatus, Message, ToolCall, TurnState
 from agentflow.store.outcomes import Appended, Claimed
 from agentflow.store.requests import Append, Claim, End, Owning
@@ -136,7 +136,8 @@ class Book:
         placed = [Place(row.branch, row.depth) for row in written if isinstance(row, inserts.InsertMessage)]
         turn.head = placed[-1] if placed else turn.head
         branch = turn.head.branch if turn.head is not None else 0
-        return Append(turn.key, turn.epoch, turn.number, at, turn.head, turn.number, branch, written, log)
+        told = [*log, *requested(written, log)]
+        return Append(turn.key, turn.epoch, turn.number, at, turn.head, turn.number, branch, written, told)
 
     async def say(self, turn: Turn, *messages: Message, branch: int | None = None, depth: int | None = None) -> None:
         """Record messages as a chain under the head, or from the given place on."""
@@ -153,6 +154,13 @@ class Book:
         """How many rows each table has of the session, empty ones left out."""
         counts = {table: await self.count(table, key) for table in TABLES}
         return {table: count for table, count in counts.items() if count}
+
+
+def requested(written: Sequence[Row], log: Sequence[LogEntry] = ()) -> list[LogEntry]:
+    """What the log says of model calls among these rows, and does not say yet."""
+    told = {entry.ref for entry in log}
+    calls = [row for row in written if isinstance(row, inserts.InsertLlmCall) and row.id not in told]
+    return [events.llm_call_requested(ModelCall(row.id, row.iteration, row.purpose, row.model)) for row in calls]
 
 
 def _unobserved(tx: Tx, key: int) -> None:

@@ -18,6 +18,7 @@ from agentflow.errors import (
 from agentflow.message import TurnState
 from agentflow.store.outcomes import Claimed, Queued, Replayed
 from agentflow.store.requests import MergeView, Stop
+from agentflow.store.rows import changes, inserts
 from tests.contract.book import NOW, Book, Turn, ended, owning_of, turn_of, user
 
 SECONDS = 1_000_000
@@ -200,14 +201,8 @@ def test_a_repaired_turn_has_what_it_said_and_when_it_lived_last(book: Book) -> 
 
     async def test() -> None:
         lost = await begun(book, say("go", turn_id="t-1"), at=NOW)
-        await book.writer.run(
-            lambda tx: tx.execute(
-                "INSERT INTO llm_call (session_key, id, turn, execution, step, iteration, purpose, model, status, "
-                "requested_at, checkpoint) VALUES (?, 'r-1', 1, 1, 1, 1, 'main', 'm', 'requested', ?, 'half')",
-                lost.key,
-                NOW,
-            )
-        )
+        call = inserts.InsertLlmCall("r-1", 1, 1, 1, 1, "main", "m", "requested", NOW, None, None)
+        await book.append(lost, [call, changes.CheckpointLlmCall("half", "r-1")])
         later = NOW + 3600 * SECONDS
         claimed = await book.claim(say("next"), at=later)
         assert claimed.previous_ended_at == NOW + 30 * SECONDS

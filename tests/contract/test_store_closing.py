@@ -18,7 +18,7 @@ from agentflow.store.rows import changes, inserts
 from agentflow.store.rows.messages import message_row
 from agentflow.store.rows.written import Row
 from agentflow.turn_table import Trigger
-from tests.contract.book import NOW, Book, Turn, assistant, owning_of, turn_of, user
+from tests.contract.book import NOW, Book, Turn, assistant, owning_of, requested, turn_of, user
 
 LATER = NOW + 3_600_000_000
 NEXT = {"type": "client.message", "message": {"role": "user", "content": "next"}}
@@ -51,7 +51,8 @@ async def family(book: Book, *, heard: bool) -> Turn:
         *(inserts.InsertLlmCall(f"r-{run}", 1, run, 1, 1, "main", "m", "requested", NOW, None, None) for run in spoken),
         *(changes.CheckpointLlmCall(text, f"r-{run}") for run, text in spoken.items() if text is not None),
     ]
-    await book.store.append(Append(turn.key, turn.epoch, 1, NOW, None, 3, 2, written, (), keeps_head=True))
+    told = requested(written)
+    await book.store.append(Append(turn.key, turn.epoch, 1, NOW, None, 3, 2, written, told, keeps_head=True))
     return turn
 
 

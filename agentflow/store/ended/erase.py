@@ -38,6 +38,10 @@ _UNUSED = (
     "DELETE FROM snapshot_data WHERE session_key = ? AND NOT EXISTS (SELECT 1 FROM snapshot "
     "WHERE snapshot.session_key = snapshot_data.session_key AND snapshot.hash = snapshot_data.hash)",
 )
+_LOGGED = (
+    "SELECT seq, data FROM event WHERE session_key = ? AND turn = ? AND data IS NOT NULL "
+    "AND seq > (SELECT after_seq FROM turn WHERE session_key = ? AND number = ?)"
+)
 # What hangs below a message that is gone is a root of its own.
 _ROOTS = (
     "UPDATE branch SET parent = NULL WHERE session_key = ? AND parent IS NOT NULL "
@@ -64,7 +68,7 @@ def erase(tx: Tx, key: int, turn: int) -> None:
     for text in (_ROOTS, *_UNUSED):
         tx.execute(text, key)
     tx.execute("UPDATE session SET branch = NULL, depth = NULL WHERE key = ?", key)
-    logged = tx.all("SELECT seq, data FROM event WHERE session_key = ? AND turn = ? AND data IS NOT NULL", key, turn)
+    logged = tx.all(_LOGGED, key, turn, key, turn)
     for seq, data in logged:
         tx.execute("UPDATE event SET data = ? WHERE session_key = ? AND seq = ?", _without_texts(data), key, seq)
 

@@ -25,11 +25,14 @@ from agentflow.store.session.turn_options import read_options
 from agentflow.store.sql.transaction import Tx
 
 # Everything a turn leaves behind once it has begun: a model call, a hook, a step that resumed it, a second start.
+_OF_TURN = "WHERE session_key = ? AND turn = ?"
+_SINCE = "(SELECT {} FROM turn WHERE session_key = ? AND number = ?)"  # rows of earlier turns are not looked at (R4)
+_STEPS, _EVENTS = _SINCE.format("first_step"), _SINCE.format("after_seq")
 _BEGUN = (
-    "SELECT 1 FROM llm_call WHERE session_key = ? AND turn = ? LIMIT 1",
-    "SELECT 1 FROM hook_run WHERE session_key = ? AND turn = ? LIMIT 1",
-    "SELECT 1 FROM step WHERE session_key = ? AND turn = ? LIMIT 1 OFFSET 1",
-    f"SELECT 1 FROM event WHERE session_key = ? AND turn = ? AND type = '{events.TURN_STARTED}' LIMIT 1 OFFSET 1",
+    f"SELECT 1 FROM event {_OF_TURN} AND seq > {_EVENTS} AND type = '{events.LLM_CALL_REQUESTED}' LIMIT 1",
+    f"SELECT 1 FROM hook_run {_OF_TURN} AND step >= {_STEPS} LIMIT 1",
+    f"SELECT 1 FROM step {_OF_TURN} AND number >= {_STEPS} LIMIT 1 OFFSET 1",
+    f"SELECT 1 FROM event {_OF_TURN} AND seq > {_EVENTS} AND type = '{events.TURN_STARTED}' LIMIT 1 OFFSET 1",
 )
 _TURN = (
     "SELECT turn.id, step.number, execution.number FROM turn "
@@ -56,7 +59,7 @@ class Unbegun:
 
 def unbegun(tx: Tx, session: SessionRow, owning: Owning) -> Unbegun | None:
     """The turn of a dead owner that may begin again; null when it has begun or is refused by now."""
-    if session.turn is None or any(tx.one(text, session.key, session.turn) is not None for text in _BEGUN):
+    if session.turn is None or any(tx.one(text, *(session.key, session.turn) * 2) is not None for text in _BEGUN):
         return None
     turn_id, step, execution = tx.one(_TURN, session.key, session.turn)
     options = read_options(tx, session.key, session.turn)

@@ -7,9 +7,10 @@ transaction that ends, claims or stops the session, it happens whole or not at a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from agentflow import events
 from agentflow.clock import Instant, NewId
@@ -132,8 +133,8 @@ def _checkpoint(tx: Tx, key: int, turn: int, left: _Left, new_id: NewId) -> Seen
         return None
     heard = {left.main}
     handing = {(call.execution, call.id) for call in left.calls if call.name == "delegate"}
-    below = f"SELECT number, parent, parent_call_id FROM execution {_OF_TURN} ORDER BY number"
-    for number, parent, call_id in tx.all(below, key, turn):
+    below = f"SELECT number, parent, parent_call_id FROM execution {_OF_TURN} AND number >= ? ORDER BY number"
+    for number, parent, call_id in tx.all(below, key, turn, left.main):
         if parent in heard and (parent, call_id) in handing:
             heard.add(number)
     for stream in left.streams:
@@ -153,21 +154,29 @@ def head_id(tx: Tx, session: SessionRow) -> str | None:
 
 
 def _left(tx: Tx, key: int, turn: int) -> _Left:
-    calls = tx.all(
-        f"SELECT execution, id, name, status, ok, full_result FROM tool_call {_OF_TURN} "
-        "AND status IN ('planned', 'started') ORDER BY execution, id",
+    """Read from where the turn began: what other turns left is not looked at (R4)."""
+    turn_id, first_step, main, after_seq = tx.one(
+        "SELECT id, first_step, coalesce(execution, 0), after_seq FROM turn WHERE session_key = ? AND number = ?",
         key, turn,
+    )  # fmt: skip
+    calls = tx.all(
+        f"SELECT execution, id, name, status, ok, full_result FROM tool_call {_OF_TURN} AND execution >= ? "
+        "AND status IN ('planned', 'started') ORDER BY execution, id",
+        key, turn, main,
     )  # fmt: skip
     streams = tx.all(
-        "SELECT id, iteration, purpose, model, execution, checkpoint FROM llm_call "
-        f"{_OF_TURN} AND status = 'requested' ORDER BY requested_at, id",
-        key, turn,
+        "SELECT llm_call.id, iteration, purpose, model, execution, checkpoint FROM event JOIN llm_call "
+        "ON llm_call.session_key = event.session_key AND llm_call.id = event.ref "
+        "WHERE event.session_key = ? AND event.seq > ? AND event.turn = ? AND event.type = ? "
+        "AND llm_call.status = 'requested' ORDER BY requested_at, llm_call.id",
+        key, after_seq, turn, events.LLM_CALL_REQUESTED,
     )  # fmt: skip
-    executions = tx.all(f"SELECT number, status FROM execution {_OF_TURN} ORDER BY number", key, turn)
+    ran = f"SELECT number, status FROM execution {_OF_TURN} AND number >= ? ORDER BY number"
+    executions = tx.all(ran, key, turn, main)
     unended = (ExecutionStatus.RUNNING, ExecutionStatus.PENDING_USER_INPUT)
     return _Left(
-        tx.one("SELECT id FROM turn WHERE session_key = ? AND number = ?", key, turn)[0],
-        tx.one(f"SELECT max(number) FROM step {_OF_TURN}", key, turn)[0],
+        turn_id,
+        tx.one(f"SELECT max(number) FROM step {_OF_TURN} AND number >= ?", key, turn, first_step)[0],
         executions[0][0],
         [number for number, status in executions if status in unended],
         [
@@ -175,8 +184,11 @@ def _left(tx: Tx, key: int, turn: int) -> _Left:
             for execution, id_, name, status, ok, text in calls
         ],
         [_Stream(ModelCall(*call), execution, text or "") for *call, execution, text in streams],
-        tx.all(f"SELECT execution, call_id FROM question {_OF_TURN} AND state = 'pending'", key, turn),
-    )
+        tx.all(
+            f"SELECT execution, call_id FROM question {_OF_TURN} AND execution >= ? AND state = 'pending'",
+            key, turn, main,
+        ),
+    )  # fmt: skip
 
 
 def _close_calls(
@@ -238,13 +250,27 @@ def _end(
 def turn_usage(tx: Tx, key: int, turn: int) -> Usage:
     """What a turn's model calls reported, summed; costs are decimals in text, so they are added here (X6).
 
-    The calls of no turn have the number 0: those that name the session.
+    They are found by the turn's entries in the log: its own calls are looked at, no others (R4).
     """
+    return _sum(
+        tx.all(
+            "SELECT llm_call.input, llm_call.output, cache_read, cache_write, cost FROM event JOIN llm_call "
+            "ON llm_call.session_key = event.session_key AND llm_call.id = event.ref WHERE event.session_key = ? "
+            "AND event.seq > (SELECT after_seq FROM turn WHERE session_key = ? AND number = ?) "
+            "AND event.turn = ? AND event.type = ?",
+            key, key, turn, turn, events.LLM_CALL_REQUESTED,
+        )
+    )  # fmt: skip
+
+
+def naming_usage(tx: Tx, key: int) -> Usage:
+    """What the calls used that name the session; they are of no turn, which has the number 0."""
+    of_none = "SELECT input, output, cache_read, cache_write, cost FROM llm_call WHERE session_key = ? AND turn = 0"
+    return _sum(tx.all(of_none, key))
+
+
+def _sum(calls: Iterable[Sequence[Any]]) -> Usage:
     total = Usage()
-    for *tokens, cost in tx.all(
-        "SELECT input, output, cache_read, cache_write, cost FROM llm_call WHERE session_key = ? AND turn = ?",
-        key,
-        turn,
-    ):
+    for *tokens, cost in calls:
         total += Usage(tokens[0], tokens[1], tokens[2], tokens[3], None if cost is None else Decimal(cost))
     return total

@@ -149,15 +149,19 @@ class Resume:
     def _earlier(self) -> tuple[Instant, str | None]:
         """How long the turn's earlier steps took, without the pauses between them, and the span of its first part."""
         earlier = (
-            "SELECT sum(completed_at - opened_at), (SELECT traceparent FROM turn WHERE session_key = ? AND number = ?) "
-            "FROM step WHERE session_key = ? AND turn = ?"
+            "SELECT sum(completed_at - opened_at), max(traceparent) FROM turn JOIN step "
+            "ON step.session_key = turn.session_key AND step.number >= turn.first_step AND step.turn = turn.number "
+            "WHERE turn.session_key = ? AND turn.number = ?"
         )
-        turn = (self._session.key, self.paused.turn)
-        took, traceparent = self._tx.one(earlier, *turn, *turn)
+        took, traceparent = self._tx.one(earlier, self._session.key, self.paused.turn)
         return max(int(took or 0), 0), traceparent
 
     def _paused_executions(self) -> list[int]:
         """The main execution of the paused turn, and those of the sub-agents it was handed to."""
-        waiting = "SELECT number FROM execution WHERE session_key = ? AND turn = ? AND status = ? ORDER BY number"
+        waiting = (
+            "SELECT execution.number FROM turn JOIN execution ON execution.session_key = turn.session_key "
+            "AND execution.number >= coalesce(turn.execution, 0) AND execution.turn = turn.number "
+            "WHERE turn.session_key = ? AND turn.number = ? AND status = ? ORDER BY execution.number"
+        )
         found = self._tx.all(waiting, self._session.key, self.paused.turn, ExecutionStatus.PENDING_USER_INPUT)
         return [number for (number,) in found]
