@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any
 
@@ -118,7 +119,7 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-_STRICT = json.JSONDecoder(parse_constant=_no_constant)
+_STRICT = json.JSONDecoder(parse_constant=_no_constant, parse_float=json_slices.finite)
 
 
 def read_json(text: str | bytes, *, most_bytes: int = MAX_BYTES, most_values: int = MAX_VALUES) -> Any:
@@ -140,6 +141,29 @@ def read_json(text: str | bytes, *, most_bytes: int = MAX_BYTES, most_values: in
     if containers > MAX_LEVELS or containers + written.count(",") >= most_values:
         _measure(value, most_values)
     return value
+
+
+_found: OrderedDict[str, bool] = OrderedDict()
+_MOST_FOUND = 4096
+
+
+def holds_object(text: str) -> bool:
+    """Whether a text is one JSON object that `read_json` reads; of a long text what was found once is remembered."""
+    if len(text) <= LONG_TEXT // 4:
+        return _is_object(text)
+    key = digest(text)
+    if key not in _found:
+        _found[key] = _is_object(text)
+        while len(_found) > _MOST_FOUND:
+            _found.popitem(last=False)
+    return _found[key]
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(read_json(text), dict)
+    except ValueError:
+        return False
 
 
 def stored_json(text: str) -> Any:

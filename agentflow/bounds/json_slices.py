@@ -6,6 +6,7 @@ long, on any thread. Here that decoder is given short pieces only, and values ar
 
 from __future__ import annotations
 
+import math
 import re
 from json.decoder import scanstring  # type: ignore[attr-defined]  # typeshed leaves it out
 from typing import Any
@@ -22,8 +23,11 @@ _WORDS = {"null": None, "true": True, "false": False}
 _ENDS: dict[type, str] = {list: "]", dict: "}"}
 
 
-def read(text: str, *, most_values: int, most_levels: int) -> Any:
-    """The value of a JSON text. Raises `ValueError` for what is none, and for more values or levels than allowed."""
+def read(text: str, *, most_values: int, most_levels: int, keys_once: bool = False) -> Any:
+    """The value of a JSON text; `keys_once`: an object that has a key twice is refused.
+
+    Raises `ValueError` for what is none, and for more values or levels than allowed.
+    """
     at, count = _after_space(text, 0), 0
     open_: list[Any] = []  # containers, the innermost last
     keys: list[str] = []  # of the open objects, where their next value belongs
@@ -45,6 +49,8 @@ def read(text: str, *, most_values: int, most_levels: int) -> Any:
             at += 1
         else:
             value, at = _string(text, at + 1) if sign == '"' else _scalar(text, at)
+        if keys_once and open_ and isinstance(open_[-1], dict) and keys[-1] in open_[-1]:
+            raise ValueError(f"the key {keys[-1][:200]!r} is given twice")
         if (following := _placed(text, at, value, open_, keys)) is None:
             return value if not open_ else open_[0]
         at = following
@@ -98,11 +104,19 @@ def _scalar(text: str, at: int) -> tuple[Any, int]:
         if found.end() > MAX_NUMBER:
             raise _broken(f"a number has more than {MAX_NUMBER} characters", at)
         whole, fraction, exponent = found.groups()
-        return float(found[0]) if fraction or exponent else int(whole), at + found.end()
+        return finite(found[0]) if fraction or exponent else int(whole), at + found.end()
     for word, value in _WORDS.items():
         if token.startswith(word):
             return value, at + len(word)
     raise _broken("a value is missing", at)
+
+
+def finite(digits: str) -> float:
+    """A number with a fraction or an exponent. Raises `ValueError` for one that no number of a machine comes near."""
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"the number {digits[:200]!r} is too large")
+    return number
 
 
 def _string(text: str, at: int) -> tuple[str, int]:

@@ -14,7 +14,7 @@ from typing import Any
 from agentflow.errors import InvalidInput
 from agentflow.media import part_chars
 from agentflow.message import Content, Message, ToolCall, text_of
-from agentflow.text import read_json
+from agentflow.text import holds_object
 
 WireMessage = dict[str, Any]
 
@@ -198,11 +198,7 @@ def replayed_arguments(call: ToolCall) -> str:
     raw = call.arguments.strip()
     if raw in ("", "null"):
         return "{}"
-    try:
-        parsed = read_json(raw)
-    except ValueError:
-        return "{}"
-    return call.arguments if isinstance(parsed, dict) else "{}"
+    return call.arguments if holds_object(raw) else "{}"
 
 
 def wire_chars(written: WireMessage, model: str | None) -> int:

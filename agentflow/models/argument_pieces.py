@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from agentflow.text import read_json
+from agentflow.text import holds_object, read_json
 
+_SIGNS = re.compile(r"""\\.|["{}\[\]]""", re.DOTALL)
 _DECODER = json.JSONDecoder()
 _NONE_YET: tuple[Any, ...] = ({}, None)  # what some servers send before the arguments
 
@@ -20,7 +22,7 @@ def joined(pieces: Sequence[str]) -> str:
     JSON object results; anything else stays as it came, for the call's own check to complain of.
     """
     text = "".join(pieces)
-    if not text or isinstance(value_of(text), dict):
+    if not text or holds_object(text):
         return text
     grown = [piece for piece in pieces if piece]
     if len(grown) > 1 and all(later.startswith(earlier) for earlier, later in pairwise(grown)):
@@ -34,6 +36,38 @@ def value_of(text: str) -> Any:
         return read_json(text)
     except ValueError:
         return text
+
+
+class Ending:
+    """Whether an object that comes in pieces is whole, known without reading it again with every piece (Z3)."""
+
+    __slots__ = ("_depth", "_in_text", "_is_behind", "_read", "_rest")
+
+    def __init__(self) -> None:
+        self._read = 0  # pieces
+        self._depth = 0
+        self._in_text = self._is_behind = False
+        self._rest = ""
+
+    def is_there(self, pieces: Sequence[str]) -> bool:
+        """Whether every bracket of these pieces is closed; they begin with those that were told before."""
+        for piece in pieces[self._read :]:
+            self._look(self._rest + piece)
+        self._read = len(pieces)
+        return self._is_behind and not self._depth
+
+    def _look(self, text: str) -> None:
+        odd = (len(text) - len(text.rstrip("\\"))) % 2
+        self._rest = text[len(text) - odd :]
+        for found in _SIGNS.finditer(text, 0, len(text) - odd):
+            sign = found[0]
+            if sign == '"':
+                self._in_text = not self._in_text
+            elif not self._in_text and sign in "{[":
+                self._depth += 1
+            elif not self._in_text and sign in "}]":
+                self._depth -= 1
+                self._is_behind = True
 
 
 def _only_object(text: str) -> str | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from agentflow.clock import NewId
 from agentflow.message import ToolCall, Usage
-from agentflow.models.argument_pieces import joined, value_of
+from agentflow.models.argument_pieces import Ending, joined, value_of
 from agentflow.models.protocol import (
     Delta,
     FinishReason,
@@ -51,24 +52,32 @@ class Reply:
 
 
 class _OpenCall:
-    __slots__ = ("arguments", "id", "index", "name")
+    __slots__ = ("_ending", "_read", "_value", "arguments", "id", "index", "name")
 
     def __init__(self, index: int | None) -> None:
         self.index = index
         self.id: str | None = None
         self.name = ""
         self.arguments: list[str] = []
+        self._ending = Ending()
+        self._read, self._value = 0, None  # pieces, and the value they were
 
     def complete(self) -> bool:
         """Whether the arguments are a whole JSON object already."""
         if not self.arguments or not self.arguments[-1].rstrip().endswith("}"):
             return False
-        return isinstance(value_of("".join(self.arguments)), dict)
+        return self._ending.is_there(self.arguments) and isinstance(self.value(), dict)
+
+    def value(self) -> Any:
+        """What the arguments are so far."""
+        if self._read != len(self.arguments):
+            self._read, self._value = len(self.arguments), value_of("".join(self.arguments))
+        return self._value
 
     def is_told_again(self, fragment: ToolFragment) -> bool:
         """Whether a fragment without id repeats this whole call, as some servers do where the stream ends."""
         told = self.id and not fragment.id and fragment.name == self.name and fragment.index == self.index
-        return bool(told) and self.complete() and value_of(fragment.arguments) == value_of("".join(self.arguments))
+        return bool(told) and self.complete() and value_of(fragment.arguments) == self.value()
 
     def add(self, fragment: ToolFragment) -> None:
         self.id = self.id or fragment.id or None
@@ -124,6 +133,11 @@ class Assembler:
             self._provider.update(delta.data)
 
     @property
+    def calls(self) -> int:
+        """How many calls there are so far."""
+        return len(self._calls)
+
+    @property
     def text(self) -> str:
         return "".join(self._text)
 
@@ -173,18 +187,18 @@ class Assembler:
 
 def once_each(calls: Iterable[RawCall]) -> tuple[RawCall, ...]:
     """Without those that are told again: the same id, the same name and equal arguments (T14)."""
+    heard = list(calls)
+    times: Counter[str | None] = Counter(call.id for call in heard if call.id)
     kept: list[RawCall] = []
-    told: dict[str, list[RawCall]] = {}
-    for call in calls:
-        earlier = told.setdefault(call.id, []) if call.id else []
-        if not any(_is_same(call, other) for other in earlier):
-            earlier.append(call)
-            kept.append(call)
+    told: list[tuple[str | None, str | None, Any]] = []
+    for call in heard:
+        if times[call.id] > 1:
+            said = (call.id, call.name, value_of(call.arguments))
+            if said in told:
+                continue
+            told.append(said)
+        kept.append(call)
     return tuple(kept)
-
-
-def _is_same(one: RawCall, other: RawCall) -> bool:
-    return one.name == other.name and value_of(one.arguments) == value_of(other.arguments)
 
 
 def settle_calls(raw_calls: Iterable[RawCall], taken_ids: Collection[str], new_id: NewId) -> tuple[ToolCall, ...]:

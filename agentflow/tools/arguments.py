@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from typing import Any
 
-from agentflow.bounds.weight import MAX_LEVELS
-from agentflow.text import preview, read_json, sanitise, sanitise_json
+from agentflow.bounds import json_slices
+from agentflow.bounds.json_slices import finite
+from agentflow.bounds.weight import MAX_LEVELS, MAX_VALUES
+from agentflow.text import LONG_TEXT, preview, read_json, sanitise, sanitise_json
 
 _NOTHING = ("", "null")
 
@@ -22,6 +23,14 @@ def parse_arguments(raw: str) -> tuple[dict[str, Any], bool]:
     text = sanitise(raw).strip()
     if text in _NOTHING:
         return {}, False
+    parsed = _in_one(text) if len(text) <= LONG_TEXT else _in_steps(text)
+    if not isinstance(parsed, dict):
+        raise ValueError(f"a JSON object is needed, this is {_kind(parsed)}")
+    clean: dict[str, Any] = sanitise_json(parsed) if "\\u" in text else parsed
+    return clean, clean != parsed or text != raw.strip()
+
+
+def _in_one(text: str) -> Any:
     try:
         parsed = _DECODER.decode(text)
     except json.JSONDecodeError as error:
@@ -30,10 +39,15 @@ def parse_arguments(raw: str) -> tuple[dict[str, Any], bool]:
         raise ValueError("not valid JSON: nested too deeply") from None
     if text.count("[") + text.count("{") > MAX_LEVELS:
         read_json(text)  # for its depth: what was accepted is walked through by many
-    if not isinstance(parsed, dict):
-        raise ValueError(f"a JSON object is needed, this is {_kind(parsed)}")
-    clean: dict[str, Any] = sanitise_json(parsed) if "\\u" in text else parsed
-    return clean, clean != parsed or text != raw.strip()
+    return parsed
+
+
+def _in_steps(text: str) -> Any:
+    """A long one holds nobody while it is read (Z3)."""
+    try:
+        return json_slices.read(text, most_values=MAX_VALUES, most_levels=MAX_LEVELS, keys_once=True)
+    except ValueError as error:
+        raise ValueError(f"not valid JSON: {str(error).removeprefix('it is not JSON: ')}") from None
 
 
 def checked_arguments(raw: str) -> dict[str, Any] | None:
@@ -62,14 +76,7 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-def _finite(digits: str) -> float:
-    number = float(digits)
-    if not math.isfinite(number):
-        raise ValueError(f"the number {preview(digits)} is too large")
-    return number
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_no_constant, parse_float=_finite)
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_no_constant, parse_float=finite)
 
 
 def refusal(name: str, complaint: str, given: str, parameters: Mapping[str, Any]) -> str:

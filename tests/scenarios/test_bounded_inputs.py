@@ -151,3 +151,30 @@ def test_a_result_from_outside_does_not_hold_the_loop(agentflow: Kit, result: An
     with contextlib.suppress(InvalidInput):  # three million values are more than an input may have
         agentflow.settle(result)
     agentflow.stop()
+
+
+LONG_ARGUMENTS: dict[str, Any] = {
+    "a text": "é" * 1_500_000,
+    "escapes": "\x01" * 200_000,
+    "objects": [{"b": 1}] * 60_000,
+    "values": [0] * 190_000,
+}
+
+
+@pytest.mark.parametrize("kind", LONG_ARGUMENTS)
+def test_long_arguments_of_a_model_do_not_hold_the_loop(agentflow: Kit, kind: str) -> None:
+    def take(a: Any) -> str:
+        """Take it."""
+        return "taken"
+
+    agentflow.agent(tools=[take], replies=[{"tool_calls": [call("take", a=LONG_ARGUMENTS[kind])]}, {"text": "ok"}])
+    assert _twice(agentflow).answer == "ok"
+    assert agentflow.path()[-2]["content"] == "taken"
+
+
+def test_a_reply_of_more_than_a_thousand_calls_fails_the_call_and_none_is_run(agentflow: Kit) -> None:
+    agentflow.agent(replies=[{"tool_calls": [call("t")] * 1_001}])
+    result = agentflow.send("hi")
+    assert result.error is not None
+    assert result.error["message"] == "The model's reply has more than 1,000 calls: given up."
+    assert [message["role"] for message in agentflow.path()] == ["user"]

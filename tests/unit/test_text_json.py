@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from agentflow.bounds import json_slices
 from agentflow.bounds.weight import MAX_LEVELS, MAX_VALUES
 from agentflow.errors import StoreError
-from agentflow.text import LONG_TEXT, read_json, stored_json
+from agentflow.text import LONG_TEXT, holds_object, read_json, stored_json
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -141,3 +141,18 @@ def test_a_damaged_row_is_told_as_one(damaged: str) -> None:
 def test_a_row_may_hold_what_no_input_may() -> None:
     """Requests that were merged while they waited are one row."""
     assert len(stored_json("[" + "1," * MAX_VALUES + "1]")) == MAX_VALUES + 1
+
+
+@each_way
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "[1.0e400]", "9" * 900 + ".5"])
+def test_a_number_that_no_machine_has_is_refused(read: Callable[[str], Any], number: str) -> None:
+    """It would be infinite here, and written again as what is no JSON."""
+    with pytest.raises(ValueError, match="too large"):
+        read(number)
+
+
+def test_what_was_found_of_a_long_text_is_remembered_for_some() -> None:
+    long = '{"a": "' + "x" * LONG_TEXT + '"}'
+    assert [holds_object(text) for text in (long, long, long[:-1], "[" + long + "]", "{}", "[]")] == [
+        True, True, False, False, True, False,
+    ]  # fmt: skip

@@ -22,6 +22,9 @@ from agentflow.turn.run.in_flight import OpenStream
 
 CHECKPOINT_SECS = 2.0
 MAX_REPLY = 5_000_000  # characters of text, reasoning and calls (Z3)
+MAX_CALLS = 1_000  # in one reply
+_LONG_REPLY = 250_000  # characters; what is longer is read beside the loop
+_AT_ONCE = 500  # deltas that are read before somebody else has a turn
 
 
 async def stream_reply(
@@ -74,8 +77,9 @@ async def _attempts(
         feed.open_stream(turn_id, request.call_id, stream.told)
         try:
             async with asyncio.timeout(limit or None):
-                await _read(model, request, stream, feed, checkpoint)
-            reply = stream.assembler.reply()
+                length = await _read(model, request, stream, feed, checkpoint)
+                assembled = stream.assembler.reply
+                reply = assembled() if length <= _LONG_REPLY else await asyncio.to_thread(assembled)
             empty = nothing_said(reply, request, model.name)
             if reply.finish_reason is not None and empty is None:
                 return reply
@@ -129,7 +133,8 @@ async def _read(
     stream: OpenStream,
     feed: Feed,
     checkpoint: Callable[[str], Awaitable[None]],
-) -> None:
+) -> int:
+    """Read the stream to its end; how many characters it had."""
     clock = asyncio.get_running_loop().time
     due = clock() + CHECKPOINT_SECS
     shown = {
@@ -137,9 +142,12 @@ async def _read(
     }
     texts, reasonings = shown["text"], shown["reasoning"]
     deltas = model.stream(request)
-    room = MAX_REPLY
+    room, count = MAX_REPLY, 0
     try:
         async for delta in deltas:
+            count += 1
+            if not count % _AT_ONCE:
+                await asyncio.sleep(0)
             if (room := room - _length(delta)) < 0:
                 raise ModelError("bad_reply", f"The model's reply has more than {MAX_REPLY:,} characters: given up.")
             if type(delta) is TextDelta:
@@ -151,16 +159,21 @@ async def _read(
                 reasonings.show(reasonings.sanitiser.feed(delta.text))
             else:
                 stream.assembler.feed(delta)
+                if stream.assembler.calls > MAX_CALLS:
+                    raise ModelError("bad_reply", f"The model's reply has more than {MAX_CALLS:,} calls: given up.")
     finally:
         texts.show(texts.sanitiser.end())
         reasonings.show(reasonings.sanitiser.end())
         await deltas.aclose()
+    return MAX_REPLY - room
 
 
 def _length(delta: Delta) -> int:
     if isinstance(delta, TextDelta | ReasoningDelta):
         return len(delta.text)
-    return len(delta.name or "") + len(delta.arguments or "") if isinstance(delta, ToolFragment) else 0
+    if isinstance(delta, ToolFragment):
+        return sum(len(text or "") for text in (delta.id, delta.name, delta.arguments))
+    return 0
 
 
 class _Shown:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Callable, Iterable
+from random import Random
 from typing import Any
 
 import pytest
@@ -11,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentflow.message import ToolCall, Usage
+from agentflow.models import assembly
+from agentflow.models.argument_pieces import Ending, value_of
 from agentflow.models.assembly import Assembler, RawCall, Reply, settle_calls
 from agentflow.models.protocol import (
     Delta,
@@ -259,3 +263,37 @@ def test_a_repeated_call_id_gets_our_own_id() -> None:
 def test_a_call_without_a_name_has_the_empty_name() -> None:
     """B28"""
     assert settle(RawCall("a", None, "")) == (ToolCall("a", "", ""),)
+
+
+PIECES: dict[str, Callable[[int], Iterable[ToolFragment]]] = {
+    "an id with each piece": lambda n: [
+        F(None, "a", "t", '{"x":"'), *(F(None, f"a{i}", None, "}") for i in range(n)), F(None, "a", None, '"}'),
+    ],
+    "a name with each piece": lambda n: [F(0, "a", "t", '{"x":"'), *(F(0, None, "t", "}") for _ in range(n))],
+    "told again and again": lambda n: [F(0, "a", "t", '{"x":"' + "y" * n + '"}'), *([F(0, None, "t", "{}")] * n)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", PIECES)
+def test_pieces_are_read_once_however_many_there_are(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Z3: whether the arguments are whole was found by reading all of them again with every piece."""
+    read: list[int] = []
+
+    def counted(text: str) -> Any:
+        read.append(len(text))
+        return value_of(text)
+
+    monkeypatch.setattr(assembly, "value_of", counted)
+    assemble(*PIECES[form](5_000))
+    assert sum(read) < 40_000
+
+
+@given(st.dictionaries(st.text(), st.text('\\\\"{}[]a', max_size=5)), st.booleans(), st.randoms())
+def test_an_object_is_whole_with_its_last_piece_alone(value: dict[str, str], ascii_: bool, chance: Random) -> None:
+    text = json.dumps(value, ensure_ascii=ascii_)
+    cuts = sorted(chance.randrange(len(text)) for _ in range(4))
+    pieces = [text[start:end] for start, end in itertools.pairwise((0, *cuts, len(text)))]
+    ending = Ending()
+    assert [ending.is_there(pieces[: count + 1]) for count in range(len(pieces))] == [
+        "".join(pieces[: count + 1]) == text for count in range(len(pieces))
+    ]
