@@ -131,9 +131,11 @@ class Runtime:
             await self._agents.close()
             await self._store.close()
 
-    async def end_turns(self) -> None:
-        """End the turns that run here as given up, not as stopped, and start no more; reading goes on (T24)."""
-        await self._turns.end()
+    async def end_turns(self, within: float = 0.0) -> None:
+        """Start no more turns here; those that run may end by themselves `within` seconds, then they end as given up,
+        not as stopped; reading goes on (T24).
+        """
+        await self._turns.end(within)
 
     # -- working ---------------------------------------------------------------------------------------------------
 
@@ -304,9 +306,9 @@ class Runtime:
         """Where a session stands, and what waits in it (T3, T21, C38).
 
         `{session_id, agent_id, name, status, turn_id, pending, pending_kind, question, questions, tool_call_id,
-        calls, queued, queue, open_calls, todos}`. `queue` are the turns that wait, `[{turn_id, kind, texts}]`;
-        `open_calls` those whose results come from outside, `[{id, name, arguments, handler}]`; `todos` the list
-        clients were last told of (T32).
+        calls, queued, queue, open_calls, todos, seq, log_id}`. `queue` are the turns that wait, `[{turn_id, kind,
+        texts}]`; `open_calls` those whose results come from outside, `[{id, name, arguments, handler}]`; `todos` the
+        list clients were last told of (T32); `seq` the number of the log's last event, `log_id` the log's own.
         """
         return await self._reader.status(session_id)
 
@@ -326,6 +328,14 @@ class Runtime:
         """
         name = None if agent is None else self._agents.name_of(arguments.text(agent, "agent"))
         return await self._reader.sessions(asked_by(cursor, name, search, limit))
+
+    async def turn(self, session_id: str, turn_id: str) -> dict[str, Any]:
+        """A turn, by any of its names: `{session_id, turn_id, number, state, after_seq, result}`.
+
+        `state` is `queued`, `running` or the turn's; `result` is null until it stands still, `after_seq` what the log
+        had before it, null while it waits. Raises `SessionNotFound`, `TurnNotFound`.
+        """
+        return await self._reader.turn(session_id, turn_id)
 
     async def trace(self, session_id: str, turn: int | str | None = None) -> dict[str, Any]:
         """What a turn did, in order: `{turn, turn_id, state, tokens, cost, plan, todos, steps: [{nodes}]}` (R6).

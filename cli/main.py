@@ -34,6 +34,7 @@ COMMANDS = {
     "init": ".authoring.init",
     "doctor": ".health.doctor",
     "db": ".db",
+    "serve": ".server.serve",
 }
 
 # error code -> what helps most who meet it

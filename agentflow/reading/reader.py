@@ -160,6 +160,21 @@ class SessionReader:
     def events(self, session_id: str, after_seq: int, turn_id: str | None, *, follow: bool) -> AsyncIterator[Event]:
         return stream(self._store, self._feeds, session_id, after_seq, turn_id, follow=follow)
 
+    async def turn(self, session_id: str, name: str) -> dict[str, Any]:
+        """As `Runtime.turn`."""
+        record = await self.record(session_id)
+        ref = await turn_of(self._store, record, name)
+        result = None if ref.number is None else await self.result(session_id, ref.id)
+        state = "queued" if ref.number is None else "running" if result is None else result.state
+        return {
+            "session_id": session_id,
+            "turn_id": ref.id,
+            "number": ref.number,
+            "state": state,
+            "after_seq": ref.after_seq,
+            "result": None if result is None else result.as_dict(),
+        }
+
     async def turn_id(self, session_id: str, name: str) -> str:
         """The turn's own id, whichever of its names is given. Raises `SessionNotFound`, `TurnNotFound`."""
         return (await turn_of(self._store, await self.record(session_id), name)).id

@@ -12,6 +12,7 @@ from agentflow.live.owner import is_alive
 from agentflow.message import ENDED, TurnState, Usage, text_of
 from agentflow.result import TurnResult
 from agentflow.store.records import CallLeftOpen, PendingPause, SessionRecord, StepRecord
+from agentflow.text import digest
 
 STANDING_STILL = ENDED | {TurnState.PAUSED_ASK_USER}
 """A turn in one of these states has nobody who works on it."""
@@ -45,7 +46,14 @@ def status_of(record: SessionRecord) -> dict[str, Any]:
         "turn_id": record.running_turn if pending is None else pending.turn_id,
         **awaited.status_of(None if pending is None else pending.awaited),
         "queued": record.queued,
+        "seq": record.seq,
+        "log_id": log_id_of(record),
     }
+
+
+def log_id_of(record: SessionRecord) -> str:
+    """Six hex digits that tell this log from that of an erased session of the same id (R12)."""
+    return digest(f"{record.key} {record.created_at}")[:6]
 
 
 def open_pause(record: SessionRecord) -> PendingPause | None:

@@ -327,8 +327,14 @@ class RunningTurns:
             except StoreError as error:
                 _log.warning("the database is away, leases and queues wait for it: %s", error)
 
-    async def end(self) -> None:
-        """End what runs here, as given up by this process; queues stay as they are (C21)."""
+    async def end(self, within: float) -> None:
+        """End what runs here, after as many seconds, as given up by this process; queues stay as they are (C21)."""
+        self._closing = True
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + within
+        while tasks := [running.task for running in self._turns.values()]:
+            if not (await asyncio.wait(tasks, timeout=max(deadline - loop.time(), 0.0)))[0]:
+                break
         self.names.drop()
         await self._end_turns()
 

@@ -46,8 +46,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
 
 # On top of the house: these know `agentflow` by its public names only, and their own files.
-LEAVES = ("agentflow.testing", "agentflow.__main__", "cli", "workflows")
-PUBLIC = ("agentflow", "agentflow.clock")  # flows too read the one wall clock (T38)
+LEAVES = ("agentflow.testing", "agentflow.server", "agentflow.__main__", "cli", "workflows")
+PUBLIC = ("agentflow", "agentflow.clock", "agentflow.server")  # flows too read the one wall clock (T38)
 
 # library -> the only files or folders that may import it
 DOORS = {
@@ -61,6 +61,9 @@ DOORS = {
     "rich": ("cli/terminal/views.py",),
     "regex": ("agentflow/bounds/patterns.py",),
     "opentelemetry": ("agentflow/telemetry/spans.py",),
+    "fastapi": ("agentflow/server/",),
+    "starlette": ("agentflow/server/",),
+    "uvicorn": ("agentflow/server/listening.py",),
 }
 
 # Loaded on use only; the migrations, and the classes a template is rendered with, are themselves loaded on use.
@@ -112,7 +115,7 @@ def _allowed(importer: str, imported: str) -> bool:
 def test_leaves_use_public_names_only() -> None:
     wrong = [
         f"{path}:{found.line} imports {found.module}"
-        for path in files("agentflow/testing", "cli", "workflows")
+        for path in files("agentflow/testing", "agentflow/server", "cli", "workflows")
         for found in imports(path)
         if found.module.split(".")[0] in ("agentflow", "cli", "workflows")
         and found.module not in PUBLIC

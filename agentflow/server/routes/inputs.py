@@ -1,0 +1,55 @@
+"""POST /sessions/{id}/inputs and /answer: what starts a turn, or lets one go on."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Header
+from pydantic import Field
+from starlette.responses import Response
+
+from agentflow import Receipt
+from agentflow.server.call import Call, Starting
+from agentflow.server.routes.answers import answer, location, turn_stream, wants_stream
+from agentflow.server.routes.json_route import JsonRoute
+from agentflow.server.routes.paths import SessionId, session_name
+from agentflow.server.shapes import Shape
+
+router = APIRouter(route_class=JsonRoute, tags=["turns"])
+
+Accept = Annotated[str | None, Header()]
+
+
+class Answer(Shape):
+    """The answer to the pending question: `answers` by header, or one `text`."""
+
+    answers: dict[str, Any] | str | None = None
+    text: str | None = None
+    tool_call_id: str | None = Field(None, description="The question's; the pending one without.")
+    turn_id: str | None = Field(None, description="Names the request: sent again it is answered again.")
+
+
+@router.post("/sessions/{session_id:name}/inputs", status_code=202, summary="Hand in any input.")
+async def submit(
+    call: Starting,
+    session_id: SessionId,
+    body: Annotated[dict[str, Any], Body()],
+    stream: bool = False,
+    accept: Accept = None,
+) -> Response:
+    receipt = await call.runtime.submit(session_name(session_id), body)
+    return await _received(call, receipt, stream=stream or wants_stream(accept))
+
+
+@router.post("/sessions/{session_id:name}/answer", status_code=202, summary="Answer the pending question.")
+async def answer_question(
+    call: Starting, session_id: SessionId, body: Answer, stream: bool = False, accept: Accept = None
+) -> Response:
+    receipt = await call.runtime.answer(session_id, **body.model_dump())
+    return await _received(call, receipt, stream=stream or wants_stream(accept))
+
+
+async def _received(call: Call, receipt: Receipt, *, stream: bool) -> Response:
+    if stream:
+        return await turn_stream(call, receipt)
+    return answer(receipt.as_dict(), 202, location(call, receipt))

@@ -1,0 +1,55 @@
+"""POST /run: one user message to an agent."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header
+from pydantic import Field
+from starlette.responses import Response
+
+from agentflow.clock import uuid7
+from agentflow.server.call import Call, Starting
+from agentflow.server.routes.answers import answer, turn_stream
+from agentflow.server.routes.json_route import JsonRoute
+from agentflow.server.routes.paths import session_name
+from agentflow.server.shapes import Shape
+
+router = APIRouter(route_class=JsonRoute, tags=["turns"])
+
+
+class Run(Shape):
+    """One user message, a text or a message with parts."""
+
+    agent_id: str
+    message: str | dict[str, Any]
+    session_id: str | None = Field(None, description="A new session without; the same request again has the same.")
+    inputs: dict[str, Any] | None = Field(None, description="What the agent declares under `inputs`.")
+    turn_id: str | None = Field(None, description="Names the request: sent again it is answered again, run once.")
+    limits: dict[str, Any] | None = Field(None, description="Overrides limits of the agent's settings for this turn.")
+    stream: bool = Field(True, description="Events as they come; else the result once the turn stands still.")
+
+
+@router.post("/run", summary="Send one message and follow its turn.")
+async def run(call: Starting, body: Run, idempotency_key: Annotated[str | None, Header()] = None) -> Response:
+    given_id = body.session_id
+    session_id = _new_session(call, body, idempotency_key) if given_id is None else session_name(given_id)
+    message = {"role": "user", "content": body.message} if isinstance(body.message, str) else body.message
+    given = {
+        "type": "client.message", "agent_id": body.agent_id, "message": message, "inputs": body.inputs,
+        "turn_id": body.turn_id, "limits": body.limits,
+    }  # fmt: skip
+    receipt = await call.runtime.submit(session_id, given)
+    if body.stream:
+        return await turn_stream(call, receipt)
+    return answer((await call.runtime.result(session_id, receipt.turn_id)).as_dict())
+
+
+def _new_session(call: Call, body: Run, idempotency_key: str | None) -> str:
+    """An id of its own; the same for the same request of the same subject, which its `turn_id` or key names."""
+    named = body.turn_id or idempotency_key
+    if named is None:
+        return uuid7()
+    told = "\0".join((call.subject.name, body.agent_id, named))
+    return f"run-{hashlib.sha256(told.encode('utf-8', 'replace')).hexdigest()[:32]}"

@@ -1,0 +1,1 @@
+"""What is pure in `agentflow/server`."""
