@@ -13,7 +13,7 @@ if _typing.TYPE_CHECKING:
     from agentflow.agents.connect import connect_agent
     from agentflow.agents.mend import mend_agent
     from agentflow.agents.validate import validate_agent
-    from agentflow.config.keys.schema import agent_schema
+    from agentflow.config.keys.schema import agent_schema, case_schema
     from agentflow.conversation.inbox import (
         AskUserAnswer,
         Client,
@@ -54,6 +54,8 @@ if _typing.TYPE_CHECKING:
         TurnNotFound,
         WorkerFailed,
     )
+    from agentflow.evaluation.evaluate import capture_case, run_cases
+    from agentflow.evaluation.report import Evaluation
     from agentflow.events import Event
     from agentflow.health.check import Check
     from agentflow.health.diagnosis import diagnose
@@ -78,7 +80,7 @@ _HOMES = {
     "agentflow.agents.connect": ("connect_agent",),
     "agentflow.agents.mend": ("mend_agent",),
     "agentflow.agents.validate": ("validate_agent",),
-    "agentflow.config.keys.schema": ("agent_schema",),
+    "agentflow.config.keys.schema": ("agent_schema", "case_schema"),
     "agentflow.conversation.inbox": (
         "AskUserAnswer", "Client", "ClientAppend", "ClientMessage", "ClientMessages", "ClientTool", "HeadMove", "Input",
     ),
@@ -90,6 +92,8 @@ _HOMES = {
         "SnapshotNotFound", "StaleOwner", "StepNotFound",
         "StoreError", "TurnAlreadyActive", "TurnNotFound", "WorkerFailed",
     ),
+    "agentflow.evaluation.evaluate": ("capture_case", "run_cases"),
+    "agentflow.evaluation.report": ("Evaluation",),
     "agentflow.events": ("Event",),
     "agentflow.health.check": ("Check",),
     "agentflow.health.diagnosis": ("diagnose",),
@@ -122,6 +126,7 @@ __all__ = [
     "ClientMessage",
     "ClientMessages",
     "ClientTool",
+    "Evaluation",
     "Event",
     "FlowContext",
     "FlowName",
@@ -163,6 +168,8 @@ __all__ = [
     "WorkerFailed",
     "__version__",
     "agent_schema",
+    "capture_case",
+    "case_schema",
     "complaints",
     "connect_agent",
     "diagnose",
@@ -171,6 +178,7 @@ __all__ = [
     "own_process",
     "read_json",
     "redact",
+    "run_cases",
     "run_turn",
     "validate_agent",
     "with_runtime",

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 Role = Literal["system", "user", "assistant", "tool"]
 Content = str | list[dict[str, Any]] | None  # text, or provider-neutral parts ({"type": "text", ...} and others)
-Purpose = Literal["main", "planner", "summary", "title"]
+Purpose = Literal["main", "planner", "summary", "title", "judge"]
 WrittenAs = Literal["summary", "kept"]
 """What a `context.replace` wrote a message as: the summary of what it left out, or one of those it keeps (X18)."""
 

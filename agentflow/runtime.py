@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from agentflow import clock
-from agentflow.agents.data_source import Captured, DataSource
+from agentflow.agents.data_source import Captured, DataSource, StandIn
 from agentflow.agents.loaded_agent import LoadedAgent
 from agentflow.agents.loading import Agents, OpenModel, database_url
 from agentflow.agents.project_folder import open_project
@@ -84,6 +84,7 @@ class Runtime:
         serve_queues: bool = True,
         read_only: bool = False,
         snapshots: Captured | None = None,
+        stand_in: StandIn | None = None,
     ) -> Self:
         """Open a project folder.
 
@@ -93,7 +94,8 @@ class Runtime:
         own, or null for the usual one. With `drain` the queues that were left behind go on when the runtime is entered
         (C21); without `serve_queues` a turn that ends here leaves the next one to others, as a process must that is
         about to end. With `read_only` nothing is made or changed, no file either. With `snapshots`, data by `(entity,
-        key)` in place of what flows load, it runs in `evaluation` (R9). Raises `InvalidConfig`, `StoreError`.
+        key)` in place of what flows load, it runs in `evaluation`; so it does with a `stand_in`, which acts in place
+        of tools and workers (R9). Raises `InvalidConfig`, `StoreError`.
         """
         from agentflow.store.sql_store import SqlStore
 
@@ -102,7 +104,7 @@ class Runtime:
         url = database_url(root, loader.project, db, read_only=read_only)
         store = SqlStore.open(url, on_commit, read_only=read_only)
         agents = Agents(loader, root, flows, open_model, url)
-        source = DataSource.of(loader.project.keys.environment, agents.flow, snapshots)
+        source = DataSource.of(loader.project.keys.environment, agents.flow, snapshots, stand_in)
         return cls(store, agents, new_id, source, drain, serve_queues)
 
     @staticmethod

@@ -68,6 +68,12 @@ _color_option = click.option(
     callback=_set_color,
     help="Colours in what is said to people.  [default: auto, as NO_COLOR, FORCE_COLOR and the terminal say]",
 )
+_record_option = click.option(
+    "--record", metavar="FILE", type=click.Path(path_type=Path), help="Add what the models reply to FILE."
+)
+_replay_option = click.option(
+    "--replay", metavar="FILE", type=click.Path(path_type=Path), help="Reply what FILE has; no network."
+)
 
 
 def engine_options(command: F) -> F:
@@ -78,6 +84,22 @@ def engine_options(command: F) -> F:
 def following_options(command: F) -> F:
     """Gives a command that follows a turn `--markdown`, `--quiet` and `--color`; they set the output, no parameter."""
     return _markdown_option(_quiet_option(_color_option(command)))
+
+
+def recording_options(command: F) -> F:
+    """Gives a command that runs a turn `record` and `replay`, as `models_of` takes them."""
+    return _record_option(_replay_option(command))
+
+
+def models_of(record: Path | None, replay: Path | None) -> Callable[..., Any] | None:
+    """How models are opened: as usual, recorded into a file, or replayed from one (R9)."""
+    from agentflow import Recorder, Replay
+
+    if record is not None and replay is not None:
+        raise click.UsageError("--record keeps what models reply and --replay asks none: give one of them")
+    if record is not None:
+        return Recorder(record)
+    return None if replay is None else Replay(replay)
 
 
 def project_of(agent: str, project: Path) -> Path:

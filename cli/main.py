@@ -28,6 +28,7 @@ COMMANDS = {
     "events": ".reading.events",
     "trace": ".reading.trace",
     "insights": ".reading.insights",
+    "eval": ".evaluation",
     "explain": ".authoring.explain",
     "validate": ".authoring.validate",
     "schema": ".authoring.schema",

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from agentflow.tools.flows.library import Flow
+from agentflow.tools.results import ToolResult
 
 Captured = Mapping[tuple[str, str], Any]
 """Data by entity and key."""
@@ -18,17 +19,34 @@ FindFlow = Callable[[str, Path], Flow]
 EVALUATION = "evaluation"
 
 
+class StandIn(Protocol):
+    """What acts in an evaluation in place of tools and workers, so that nothing happens in the world (R9)."""
+
+    def result(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult | None:
+        """The result of a call, as the model reads it; null for a tool that is to run. Contract: raises nothing."""
+        ...
+
+    def asks_worker(self, agent: str) -> bool:
+        """Whether the worker of this agent may be asked."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class DataSource:
     """`find_flow(name, folder)` gives a loader by its name. In the environment `evaluation` nothing is loaded:
-    `captured` has the data.
+    `captured` has the data, and `stand_in`, where there is one, acts in place of tools and workers.
     """
 
     environment: str
     find_flow: FindFlow
     captured: Captured
+    stand_in: StandIn | None = None
 
     @classmethod
-    def of(cls, environment: str, find_flow: FindFlow, captured: Captured | None) -> DataSource:
-        """That of a process: given captured data, whatever it has, makes the environment `evaluation`."""
-        return cls(environment if captured is None else EVALUATION, find_flow, captured or {})
+    def of(
+        cls, environment: str, find_flow: FindFlow, captured: Captured | None, stand_in: StandIn | None = None
+    ) -> DataSource:
+        """That of a process: given captured data or a stand-in, whatever it has, makes the environment `evaluation`."""
+        if captured is None and stand_in is None:
+            return cls(environment, find_flow, {})
+        return cls(EVALUATION, find_flow, {} if captured is None else captured, stand_in)

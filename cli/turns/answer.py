@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..engine import engine_options, following_options, place, with_runtime
+from ..engine import engine_options, following_options, models_of, place, recording_options, with_runtime
 from ..terminal.output import Output, note
 from ..terminal.stdin import one_text, turn_text
 from ..terminal.views import Answer, view_of
@@ -30,6 +30,7 @@ _NOT_TAKEN = {
 @click.option("--choice", "choices", metavar="HEADER=LABEL", multiple=True, help="An answer by header; repeatable.")
 @click.option("--json", "form", flag_value="json", help="Print the result as one JSON object.")
 @click.option("--jsonl", "form", flag_value="jsonl", help="Print the events as JSON lines, the result last.")
+@recording_options
 @following_options
 @engine_options
 @click.pass_obj
@@ -40,6 +41,8 @@ def command(
     call: str | None,
     choices: tuple[str, ...],
     form: str | None,
+    record: Path | None,
+    replay: Path | None,
     project: Path,
     db: str | None,
 ) -> int:
@@ -48,14 +51,15 @@ def command(
     TEXT, or standard input, answers the first question that no --choice answers. With --tool it is the result of a
     call that the client or a worker performs, as JSON; the turn goes on once all of them are there.
     """
+    models, view, where = models_of(record, replay), view_of(form, output), place(project, db)
     if call is not None:
-        result, shown, there = _result(text, choices), view_of(form, output), place(project, db)
-        return with_runtime(project, db, lambda runtime: _settle(runtime, session, call, result, shown, there))
+        result = _result(text, choices)
+        return with_runtime(project, db, lambda runtime: _settle(runtime, session, call, result, view, where), models)
     said = text if choices else turn_text(text)
     if not choices and said is None:
         raise click.UsageError("there is no answer: give --choice HEADER=LABEL, TEXT, or pipe it into standard input")
-    picked, view, where = _by_header(choices), view_of(form, output), place(project, db)
-    return with_runtime(project, db, lambda runtime: _answer(runtime, session, picked, said, view, where))
+    picked = _by_header(choices)
+    return with_runtime(project, db, lambda runtime: _answer(runtime, session, picked, said, view, where), models)
 
 
 async def _answer(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import click
 
-from ..engine import engine_options, following_options, place, project_of, with_runtime
+from ..engine import engine_options, following_options, models_of, place, project_of, recording_options, with_runtime
 from ..terminal.output import Output
 from ..terminal.stdin import one_text, turn_text
 from ..terminal.views import view_of
@@ -30,8 +28,7 @@ from ..terminal.views import view_of
 )
 @click.option("--max-cost", metavar="USD", type=click.FloatRange(min=0), help="Cost of this turn; 0 for no limit.")
 @click.option("--timeout", metavar="SECONDS", type=click.FloatRange(min=0), help="Time for this turn; 0 for no limit.")
-@click.option("--record", metavar="FILE", type=click.Path(path_type=Path), help="Add what the models reply to FILE.")
-@click.option("--replay", metavar="FILE", type=click.Path(path_type=Path), help="Reply what FILE has; no network.")
+@recording_options
 @following_options
 @engine_options
 @click.pass_obj
@@ -61,8 +58,6 @@ def command(
         raise click.UsageError("--session names a session and --continue finds one: give one of them")
     if fork is not None and (queue is not None or not (session or resume)):
         raise click.UsageError("--fork needs the session, by --session or --continue, and cannot be queued")
-    if record is not None and replay is not None:
-        raise click.UsageError("--record keeps what models reply and --replay asks none: give one of them")
     project = project_of(agent, project)
     limits = {"max_iterations": max_iterations, "max_cost": max_cost, "turn_timeout_secs": timeout}
     request = Request(
@@ -78,15 +73,7 @@ def command(
         interrupt,
     )
     view = view_of(form, output)
-    return with_runtime(project, db, lambda runtime: run_turn(runtime, request, view), _models(record, replay))
-
-
-def _models(record: Path | None, replay: Path | None) -> Callable[..., Any] | None:
-    from agentflow import Recorder, Replay
-
-    if record is not None:
-        return Recorder(record)
-    return None if replay is None else Replay(replay)
+    return with_runtime(project, db, lambda runtime: run_turn(runtime, request, view), models_of(record, replay))
 
 
 def _required(text: str | None) -> str:

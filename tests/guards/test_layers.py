@@ -41,7 +41,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("records",),
     ("running",),
     ("runtime",),
-    ("once",),
+    ("once", "evaluation"),
 )
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
 
@@ -51,7 +51,7 @@ PUBLIC = ("agentflow", "agentflow.clock", "agentflow.server")  # flows too read 
 
 # library -> the only files or folders that may import it
 DOORS = {
-    "yaml": ("agentflow/config/document/yamlfile.py",),
+    "yaml": ("agentflow/config/document/yamlfile.py", "agentflow/config/document/yaml_text.py"),
     "litellm": ("agentflow/models/wire/litellm_loading.py",),
     "sqlmodel": ("agentflow/store/",),
     "sqlalchemy": ("agentflow/store/",),

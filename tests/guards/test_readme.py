@@ -32,7 +32,7 @@ README = (ROOT / "README.md").read_text("utf-8")
 # The pages whose blocks go on where the README ends, in the order a reader would take them.
 READ_ON = (
     "command-line", "conversations", "agents", "inputs-and-results", "scripted-model", "testing", "records",
-    "operating", "changing",
+    "evaluation", "operating", "changing",
 )  # fmt: skip
 PAGES = {name: (ROOT / "docs" / f"{name}.md").read_text("utf-8") for name in READ_ON}
 BOOK = "\n".join([README, *PAGES.values()])

@@ -1,6 +1,6 @@
-"""The JSON Schema of agent.yaml and the reference page, both made from the classes of keys (A5).
+"""The JSON Schemas of agent.yaml and of cases, and the reference page, all made from the classes of keys (A5).
 
-`python -m agentflow.config.keys.schema FOLDER` writes them to a folder; a test compares the ones we ship.
+`python -m agentflow.config.keys.schema FOLDER` writes them to a folder; a test compares those we ship.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from pydantic.fields import FieldInfo
 
 from agentflow.config.keys.agent import AgentKeys
 from agentflow.config.keys.base import FREE_PREFIX, Keys, fields_by_key, is_container, keys_below, plain
+from agentflow.config.keys.case import CaseKeys
 from agentflow.config.keys.project import ProjectKeys
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
-SCHEMA_FILE, REFERENCE_FILE = "agent.schema.json", "REFERENCE.md"
+SCHEMA_FILE, CASE_SCHEMA_FILE, REFERENCE_FILE = "agent.schema.json", "case.schema.json", "REFERENCE.md"
 
 
 def agent_schema() -> dict[str, Any]:
@@ -26,9 +27,14 @@ def agent_schema() -> dict[str, Any]:
     return {"$schema": DRAFT, "title": "agentflow agent.yaml", **_schema_of(AgentKeys)}
 
 
-def schema_text() -> str:
-    """The schema as the file that we ship."""
-    return json.dumps(agent_schema(), indent=2, ensure_ascii=False) + "\n"
+def case_schema() -> dict[str, Any]:
+    """The JSON Schema, draft-07, of a case for `eval run` (R9)."""
+    return {"$schema": DRAFT, "title": "agentflow evaluation case", **_schema_of(CaseKeys)}
+
+
+def schema_text(schema: Mapping[str, Any]) -> str:
+    """A schema as the file that we ship."""
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def reference_text() -> str:
@@ -39,14 +45,17 @@ def reference_text() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-_FILES: tuple[tuple[str, type[Keys]], ...] = (("agent.yaml", AgentKeys), ("agentflow.yaml", ProjectKeys))
+_FILES: tuple[tuple[str, type[Keys]], ...] = (
+    ("agent.yaml", AgentKeys), ("agentflow.yaml", ProjectKeys), ("A case for eval run", CaseKeys),
+)  # fmt: skip
 
-_INTRODUCTION = """# agent.yaml and agentflow.yaml: every key
+_INTRODUCTION = """# agent.yaml, agentflow.yaml and cases: every key
 
 This page is made from the program's own declarations; change those, not this page.
 
 Keys that are not listed here are errors, except `x-*` keys, which are yours at any level. Texts may use `${VAR}`,
-`${VAR:-default}` and `${VAR:?message}`; `$$` is a plain `$`. For every limit 0 means none, unless said otherwise."""
+`${VAR:-default}` and `${VAR:?message}`; `$$` is a plain `$`; in a case they are taken as they are. For every limit 0
+means none, unless said otherwise."""
 
 
 def _schema_of(keys: type[Keys]) -> dict[str, Any]:
@@ -135,8 +144,9 @@ def _words(annotation: Any) -> str:
 
 
 def write(folder: Path) -> None:
-    """Write both files into a folder."""
-    (folder / SCHEMA_FILE).write_text(schema_text(), encoding="utf-8")
+    """Write the files into a folder."""
+    (folder / SCHEMA_FILE).write_text(schema_text(agent_schema()), encoding="utf-8")
+    (folder / CASE_SCHEMA_FILE).write_text(schema_text(case_schema()), encoding="utf-8")
     (folder / REFERENCE_FILE).write_text(reference_text(), encoding="utf-8")
 
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from pathlib import Path
 
+from agentflow import clock
 from agentflow.config.agent_config import Interface
 from agentflow.errors import InvalidInput, ModelError
 from agentflow.models.assembly import Assembler, Reply
@@ -39,7 +40,7 @@ class Recorder:
 
     def keep(self, request: ModelRequest, model: str, reply: Reply, failure: Failure | None) -> None:
         """Write one reply. Raises `ModelError` when the file cannot be written: a recording has no holes."""
-        asked, parts = comparable(request)
+        asked, parts = comparable(request, clock.now().date())
         with self._writing:
             try:
                 self._append(lines_of(asked, model, parts, reply, failure, self._known))

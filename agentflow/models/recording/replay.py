@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
+from agentflow import clock
 from agentflow.config.agent_config import Interface
 from agentflow.errors import ModelError
 from agentflow.models.protocol import Delta, Model, ModelRequest
@@ -41,7 +42,7 @@ class Replay:
 
     async def take(self, request: ModelRequest) -> ScriptedReply:
         """The next reply for a request. Raises `ModelError`."""
-        asked, parts = await asyncio.to_thread(comparable, request)
+        asked, parts = await asyncio.to_thread(comparable, request, clock.now().date())
         left = self._left.get(asked)
         if left:
             number, reply = left.popleft()

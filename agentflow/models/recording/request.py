@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 from agentflow.models.protocol import ModelRequest
@@ -28,13 +29,15 @@ class Asked:
     parts: tuple[str, ...]
 
 
-def comparable(request: ModelRequest) -> tuple[Asked, dict[str, Any]]:
+def comparable(request: ModelRequest, today: date) -> tuple[Asked, dict[str, Any]]:
     """The request to look for, and its parts by hash, secrets taken out.
 
-    Ids of calls count by the order they come in; UUIDs and times with a clock in texts are all alike.
+    Ids of calls count by the order they come in; UUIDs and times with a clock in texts are all alike, and so is the
+    date of the day on which the request is made, which prompts say.
     """
     numbers: dict[str, str] = {}
-    values = [redact_json(list(request.tools)), *(_message(message, numbers) for message in request.messages)]
+    messages = (steady(_message(message, numbers), today) for message in request.messages)
+    values = [redact_json(list(request.tools)), *messages]
     parts = {_hash(value): value for value in values}
     return Asked(request.purpose, tuple(map(_hash, values))), parts
 
@@ -67,22 +70,26 @@ def _message(message: Mapping[str, Any], numbers: dict[str, str]) -> dict[str, A
         kept["tool_calls"] = [{**call, "id": _numbered(call["id"], numbers)} for call in kept["tool_calls"]]
     if "tool_call_id" in kept:
         kept["tool_call_id"] = _numbered(kept["tool_call_id"], numbers)
-    steady: dict[str, Any] = _steady(redact_json(kept))
-    return steady
+    return kept
 
 
 def _numbered(call_id: str, numbers: dict[str, str]) -> str:
     return numbers.setdefault(call_id, f"call-{len(numbers) + 1}")
 
 
-def _steady(value: Any) -> Any:
+def steady(value: Any, today: date) -> Any:
+    """JSON without what differs each time it is said, and without secrets."""
+    return _steady(redact_json(value), today.isoformat())
+
+
+def _steady(value: Any, today: str) -> Any:
     if isinstance(value, str):
         for pattern, instead in _VOLATILE:
             value = pattern.sub(instead, value)
-        return value
+        return value.replace(today, "<today>")
     if isinstance(value, dict):
-        return {key: _steady(item) for key, item in value.items()}
-    return [_steady(item) for item in value] if isinstance(value, list) else value
+        return {key: _steady(item, today) for key, item in value.items()}
+    return [_steady(item, today) for item in value] if isinstance(value, list) else value
 
 
 def _hash(value: Any) -> str:

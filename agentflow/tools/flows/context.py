@@ -56,8 +56,9 @@ class FlowContext:
     views: `inputs` are the request's validated inputs, `vars` the prompt's variables, `client` what the request
     carried (`state`, `context`, `forwarded_props`). `emit(name, data)` streams an event to the client; it and
     `cancelled()` may be called from any thread. `hook` is what a hook is called about (T36), empty for a tool.
-    `execution` is the number of the sub-agent's run that asks, 0 for the agent of the session. `memory` has
-    the session's notes, for async flows (`await ctx.memory.save(topic, content)`); `load` is how `get_with_snap` loads.
+    `execution` is the number of the sub-agent's run that asks, 0 for the agent of the session. `environment` is
+    `production`, `studio` or `evaluation`: a hook that acts in the world looks there first. `memory` has the
+    session's notes, for async flows (`await ctx.memory.save(topic, content)`); `load` is how `get_with_snap` loads.
     """
 
     session_id: str = ""
@@ -72,6 +73,7 @@ class FlowContext:
     cancelled: Callable[[], bool] = _never
     hook: Mapping[str, Any] = field(default_factory=dict)
     execution: int = 0
+    environment: str = "production"
     memory: Memory = field(default_factory=Memory)
     load: Callable[[FlowContext, str, str | int, Loader], Any] = _load_directly
 

@@ -35,6 +35,7 @@ def flow_context(step: Step, execution: Execution, call_id: str, hook: Mapping[s
         emit=emit,
         hook=hook,
         execution=0 if execution.parent is None else execution.number,
+        environment=step.source.environment,
         load=EntityData(step, execution).load,
         memory=memory_of(step, execution),
     )

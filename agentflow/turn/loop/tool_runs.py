@@ -9,6 +9,7 @@ from typing import Any
 from agentflow.message import ToolCall
 from agentflow.telemetry import shapes, spans
 from agentflow.telemetry.spans import Around
+from agentflow.tools.arguments import parse_arguments
 from agentflow.tools.calls import Prepared, change, execute, finalize, prepare
 from agentflow.tools.materials import read
 from agentflow.tools.results import ToolResult, refused
@@ -61,8 +62,19 @@ class ToolRuns:
                 if isinstance(changed, ToolResult):
                     return changed
                 prepared = changed
+        if (stood_in := self._stood_in(prepared)) is not None:
+            return stood_in
         outcome = await self._done(prepared)
         return await self._after(prepared, outcome) if isinstance(outcome, ToolResult) else outcome
+
+    def _stood_in(self, prepared: Prepared) -> ToolResult | None:
+        """What an evaluation has in place of a flow or a worker: the result of the call that the model made, as it was
+        read, which the hooks after the tool have changed already (R9).
+        """
+        stand_in = self._step.source.stand_in
+        if stand_in is None or prepared.tool.flow is None:
+            return None
+        return stand_in.result(prepared.tool.name, parse_arguments(prepared.call.arguments)[0])
 
     async def handed_back(self, call: ToolCall, result: ToolResult) -> tuple[Prepared | None, ToolResult]:
         """The result of a `delegate` call that waited for an answer, as its hooks leave it."""

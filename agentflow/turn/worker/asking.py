@@ -73,6 +73,7 @@ class AskedWorker:
 
     async def _ask(self, trigger: Trigger, proposed: Mapping[str, Any], shown: Sequence[Mapping[str, Any]]) -> Response:
         execution, journal = self._execution, self._execution.journal
+        self._refuse_in_evaluation()
         self._asked += 1
         run = "" if execution.parent is None else f".{execution.number}"
         request = {
@@ -92,6 +93,15 @@ class AskedWorker:
         with self._step.interrupt.window():
             raw = await self._worker.decide(request, self._retrying)
         return read_response(raw, proposed)
+
+    def _refuse_in_evaluation(self) -> None:
+        """A worker is somebody else, who may act: an evaluation asks it only where it was told to (R9)."""
+        stand_in, agent = self._step.source.stand_in, self._execution.agent.config.name
+        if stand_in is not None and not stand_in.asks_worker(agent):
+            raise WorkerFailed(
+                f"The worker of agent {agent!r} is not asked in an evaluation, unless `worker` is a live tool of it.",
+                detail={"agent": agent},
+            )
 
     def _told(self, call_id: str, name: str, status: str) -> dict[str, str]:
         told = {"id": call_id, "name": name, "status": status}

@@ -11,28 +11,45 @@ from jsonschema import Draft7Validator
 
 from agentflow.config.document import yamlfile
 from agentflow.config.keys.agent import AgentKeys
-from agentflow.config.keys.schema import REFERENCE_FILE, SCHEMA_FILE, agent_schema, reference_text, schema_text, write
+from agentflow.config.keys.schema import (
+    CASE_SCHEMA_FILE,
+    REFERENCE_FILE,
+    SCHEMA_FILE,
+    agent_schema,
+    case_schema,
+    reference_text,
+    schema_text,
+    write,
+)
 from agentflow.config.project import shared_folder
 from tests.unit.config.files import agent_of
 
 SHIPPED = shared_folder("agent_yaml")
 
 
-@pytest.mark.parametrize(("file", "text"), [(SCHEMA_FILE, schema_text()), (REFERENCE_FILE, reference_text())])
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        (SCHEMA_FILE, schema_text(agent_schema())),
+        (CASE_SCHEMA_FILE, schema_text(case_schema())),
+        (REFERENCE_FILE, reference_text()),
+    ],
+)
 def test_the_shipped_file_is_the_one_the_classes_make(file: str, text: str) -> None:
     """After a change of the keys: python -m agentflow.config.keys.schema agent_yaml"""
     assert (SHIPPED / file).read_text(encoding="utf-8") == text
 
 
-def test_both_files_are_written(tmp_path: Path) -> None:
+def test_all_files_are_written(tmp_path: Path) -> None:
     write(tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {SCHEMA_FILE, REFERENCE_FILE}
+    assert {path.name for path in tmp_path.iterdir()} == {SCHEMA_FILE, CASE_SCHEMA_FILE, REFERENCE_FILE}
 
 
-def test_the_schema_is_draft_07_without_references() -> None:
-    Draft7Validator.check_schema(agent_schema())
-    assert "draft-07" in agent_schema()["$schema"]
-    assert "$ref" not in schema_text()
+@pytest.mark.parametrize("schema", [agent_schema(), case_schema()])
+def test_a_schema_is_draft_07_without_references(schema: dict[str, Any]) -> None:
+    Draft7Validator.check_schema(schema)
+    assert "draft-07" in schema["$schema"]
+    assert "$ref" not in schema_text(schema)
 
 
 def properties(schema: Any) -> Iterator[tuple[str, dict[str, Any], bool]]:
