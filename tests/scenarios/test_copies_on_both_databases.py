@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from agentflow import ModelRequest
 from agentflow.testing import Kit
-from agentflow.testing.postgres import schema
+from tests.both_databases import on_both_databases
 from tests.scenarios.rooms import FILLER, OPENING, answering, capitals, chatty, of_purpose, over, phases
 from tests.scenarios.support import said
 
-
-@pytest.fixture(params=["file", "postgres"])
-def agentflow_db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    if request.param == "file":
-        yield f"sqlite:///{tmp_path / 'sessions.db'}"
-        return
-    server = os.environ.get("AGENTFLOW_TEST_POSTGRES")
-    if server is None:
-        pytest.skip("AGENTFLOW_TEST_POSTGRES is not set")
-    with schema(server) as url:
-        yield url
+agentflow_db = on_both_databases
 
 
 def keep_all(request: dict[str, Any]) -> Any:

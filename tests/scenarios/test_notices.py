@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,23 +11,14 @@ from agentflow import Event, Runtime
 from agentflow.models.protocol import FinishReason, TextDelta
 from agentflow.reading import stream
 from agentflow.testing import Kit
-from agentflow.testing.postgres import schema
 from agentflow.turn.calls import model_stream
+from tests.both_databases import on_both_databases
 from tests.scenarios.support import Deltas, Gate
 
 MESSAGE = {"type": "client.message", "message": {"role": "user", "content": "hi"}}
 
 
-@pytest.fixture(params=["file", "postgres"])
-def agentflow_db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    if request.param == "file":
-        yield f"sqlite:///{tmp_path / 'sessions.db'}"
-        return
-    server = os.environ.get("AGENTFLOW_TEST_POSTGRES")
-    if server is None:
-        pytest.skip("AGENTFLOW_TEST_POSTGRES is not set")
-    with schema(server) as url:
-        yield url
+agentflow_db = on_both_databases
 
 
 @pytest.fixture

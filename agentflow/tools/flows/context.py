@@ -58,7 +58,7 @@ class FlowContext:
     `cancelled()` may be called from any thread. `hook` is what a hook is called about (T36), empty for a tool.
     `execution` is the number of the sub-agent's run that asks, 0 for the agent of the session. `environment` is
     `production`, `studio` or `evaluation`: a hook that acts in the world looks there first. `memory` has the
-    session's notes, for async flows (`await ctx.memory.save(topic, content)`); `load` is how `get_with_snap` loads.
+    session's notes: `ctx.memory.save(topic, content)`, which an async flow awaits; `load` is how `get_with_snap` loads.
     """
 
     session_id: str = ""
@@ -76,6 +76,9 @@ class FlowContext:
     environment: str = "production"
     memory: Memory = field(default_factory=Memory)
     load: Callable[[FlowContext, str, str | int, Loader], Any] = _load_directly
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "memory", self.memory.called_by(self.cancelled))
 
     def get_with_snap(self, entity: str, key: str | int, loader: Loader) -> Any:
         """The data of an entity, such as `("customer", "42")`, as `loader` loads it; kept where the session is

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from copy import deepcopy
-from typing import Any, TypeVar
+from typing import Any
 
 from agentflow import clock
 from agentflow.agents.data_source import EVALUATION
@@ -19,20 +19,18 @@ from agentflow.store.rows.changes import DecideSnapshots
 from agentflow.store.rows.inserts import InsertSnapshot, InsertSnapshotData
 from agentflow.text import preview, sanitise
 from agentflow.tools.calls import on_a_thread
-from agentflow.tools.flows.context import CallCancelled, FlowContext, Loader
+from agentflow.tools.flows.context import FlowContext, Loader
 from agentflow.tools.flows.signature import context_parameter
+from agentflow.turn.calls.from_thread import wait_from_thread
 from agentflow.turn.rules import snapshots
 from agentflow.turn.rules.packed_json import Packed, Unpackable, pack
 from agentflow.turn.rules.snapshots import SnapshotDecision
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.step import Step
 
-T = TypeVar("T")
-
 MAX_NAME, MAX_KEY = 100, 500  # characters
 MAX_OF_STEP = 10_000_000  # characters of JSON that one step keeps
 
-_LOOK_SECS = 0.1  # how often a flow on a thread looks whether anybody still waits for it
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
 
 
@@ -58,8 +56,8 @@ class EntityData:
             return self._captured(entity, of)
         value = self._call(loader, key, context)
         if isinstance(value, Awaitable):
-            value = self._wait(_awaited(value), context)
-        if self._wait(self._is_taken(), context):
+            value = wait_from_thread(_awaited(value), self._loop, context.cancelled)
+        if wait_from_thread(self._is_taken(), self._loop, context.cancelled):
             self._keep(context, entity, of, _packed(value))
         return value
 
@@ -94,19 +92,6 @@ class EntityData:
             function = loader
             takes_context = context_parameter(loader, "the loader") if inspect.isroutine(loader) else None
         return _called(function, key, {} if takes_context is None else {takes_context: context})
-
-    def _wait(self, work: Coroutine[Any, Any, T], context: FlowContext) -> T:
-        """What the work comes to on the turn's loop, for a flow on a thread."""
-        waiting = asyncio.run_coroutine_threadsafe(work, self._loop)
-        while True:
-            try:
-                return waiting.result(_LOOK_SECS)
-            except TimeoutError:
-                if waiting.done():
-                    return waiting.result()
-                if context.cancelled():
-                    waiting.cancel()
-                    raise CallCancelled(f"call {context.call_id} was stopped") from None
 
     async def _is_taken(self) -> bool:
         """Whether this turn's data is snapshotted; when that cannot be known, it is not, and the next turn asks."""

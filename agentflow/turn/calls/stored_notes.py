@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from agentflow.store.rows.inserts import InsertMemory
 from agentflow.tools.flows.memory import Memory, Note
+from agentflow.turn.calls.from_thread import wait_from_thread
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.step import Step
 
@@ -24,11 +27,11 @@ class StoredNotes:
 
 def memory_of(step: Step, execution: Execution) -> Memory:
     """The memory as the flows of this execution have it; all executions of a step share it."""
-    journal = execution.journal
+    loop, journal = asyncio.get_running_loop(), execution.journal
 
     def stage(note: Note) -> None:
         execution.staging.add(
             InsertMemory(journal.step, len(step.notes), note.topic, note.content, note.at, journal.turn)
         )
 
-    return Memory(StoredNotes(step), step.notes, stage)
+    return Memory(StoredNotes(step), step.notes, stage, lambda work, cancelled: wait_from_thread(work, loop, cancelled))

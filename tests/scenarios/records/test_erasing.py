@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from agentflow.testing import Kit, ProcessKilled
-from agentflow.testing.postgres import schema
+from tests.both_databases import on_both_databases
 from tests.scenarios.invariants import everything
 from tests.scenarios.support import Gate, call, rows
 
@@ -123,16 +121,7 @@ def worker_fails(kit: Kit) -> None:
     kit.send(SECRET)
 
 
-@pytest.fixture(params=["file", "postgres"])
-def agentflow_db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    if request.param == "file":
-        yield f"sqlite:///{tmp_path / 'agentflow.db'}"
-        return
-    server = os.environ.get("AGENTFLOW_TEST_POSTGRES")
-    if server is None:
-        pytest.skip("AGENTFLOW_TEST_POSTGRES is not set")
-    with schema(server) as url:
-        yield url
+agentflow_db = on_both_databases
 
 
 ENDS: list[Callable[[Kit], None]] = [

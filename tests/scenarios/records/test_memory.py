@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+import threading
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from agentflow import FlowContext, ModelRequest
+from agentflow import FlowContext, ModelRequest, StaleOwner
 from agentflow.testing import Kit
-from agentflow.tools.flows.memory import MAX_CONTENT, MAX_NOTES
+from agentflow.tools.flows.context import CallCancelled
+from agentflow.tools.flows.memory import MAX_CONTENT, MAX_NOTES, Note
+from tests.both_databases import on_both_databases
 from tests.scenarios.support import call, results, rows
 from workflows.memory import get_recent_memories, load_agent_memory_report, save_agent_memory
+
+agentflow_db = on_both_databases
 
 FLOWS = ["SaveAgentMemory", "LoadAgentMemoryReport", "GetRecentMemories"]
 
@@ -71,13 +78,95 @@ def test_sub_agents_share_them_and_they_go_with_the_session(agentflow: Kit) -> N
     assert rows(agentflow._db, "SELECT * FROM agent_memory") == []
 
 
-def test_notes_stay_without_observability_and_cost_no_commit(agentflow: Kit) -> None:
-    """R5, R4"""
+def test_notes_stay_without_observability(agentflow: Kit) -> None:
+    """R5"""
     agentflow.agent(tools=FLOWS, replies=does, settings={"observability": False})
     agentflow.send("save pets one cat")
-    saving = agentflow.commits
     assert contents(said(agentflow, "recent 1")) == ["one cat"]
-    assert agentflow.commits - saving <= saving
+
+
+def test_saving_costs_no_commit_and_the_notes_of_past_turns_take_no_memory(agentflow: Kit) -> None:
+    """R4, B64: a turn that saves commits as often as one that reads."""
+    agentflow.agent(tools=FLOWS, replies=does)
+    agentflow.send("recent 1")
+    commits = []
+    for text in ("save pets one cat", "recent 1"):
+        before = agentflow.commits
+        agentflow.send(text)
+        commits.append(agentflow.commits - before)
+    assert commits[0] == commits[1]
+    for number in range(10):
+        agentflow.send(f"save pets {number}")
+    gc.collect()
+    assert len([each for each in gc.get_objects() if type(each) is Note]) <= 3, "what was read last"
+
+
+def sync_keeper(content: str, ctx: FlowContext) -> list[str]:
+    """Keep a note, and read all."""
+    ctx.memory.save("pets", content)
+    return [note.content for note in ctx.memory.recent(5)] + list(ctx.memory.topics())
+
+
+async def async_keeper(content: str, ctx: FlowContext) -> list[str]:
+    """Keep a note, and read all."""
+    await ctx.memory.save("pets", content)
+    return [note.content for note in await ctx.memory.recent(5)] + list(await ctx.memory.topics())
+
+
+@pytest.mark.parametrize("keeper", [sync_keeper, async_keeper])
+def test_a_flow_of_either_kind_has_the_memory(agentflow: Kit, keeper: Any) -> None:
+    asks = [{"tool_calls": [call(keeper.__name__, content=content)]} for content in ("one cat", "two dogs")]
+    agentflow.agent(tools=[keeper], replies=[asks[0], {"text": "ok"}, asks[1], {"text": "ok"}])
+    agentflow.send("hi")
+    agentflow.send("and?")
+    assert json.loads(results(agentflow.requests[-1])[-1]) == ["two dogs", "one cat", "pets"]
+
+
+def test_a_call_that_was_given_up_saves_nothing_however_late(agentflow: Kit) -> None:
+    """R10, T23: the note of a flow whose time was over."""
+    gate, over = threading.Event(), threading.Event()
+
+    def slow(ctx: FlowContext) -> str:
+        """Save late."""
+        gate.wait(20)
+        with suppress(CallCancelled):
+            ctx.memory.save("pets", "too late")
+        over.set()
+        return "saved"
+
+    def waits() -> str:
+        """Wait for the other."""
+        gate.set()
+        assert over.wait(20)
+        return "waited"
+
+    replies = [{"tool_calls": [call("slow")]}, {"tool_calls": [call("waits")]}, {"text": "ok"}]
+    agentflow.agent(tools=[{"flow": slow, "timeout_secs": 0.05}, waits], replies=replies)
+    agentflow.send("hi")
+    assert rows(agentflow._db, "SELECT count(*) FROM agent_memory") == [(0,)]
+
+
+def test_a_process_that_lost_the_session_writes_neither_note_nor_snapshot(agentflow: Kit) -> None:
+    """R10, R8, T28: another process took the session over while the flow ran."""
+
+    async def keeps(ctx: FlowContext) -> str:
+        """Save and load."""
+        await ctx.memory.save("pets", "one cat")
+        await ctx.get_with_snap("customer", 42, lambda key: {"name": "Ada"})
+        writer = agentflow.runtime._store.ledger._writer  # type: ignore[attr-defined]
+        await writer.run(lambda tx: tx.execute("UPDATE session SET epoch = epoch + 1"))
+        return "kept"
+
+    agentflow.agent(
+        tools=[keeps], replies=[{"tool_calls": [call("keeps")]}],
+        settings={"snap_session_mode": "all"},
+    )  # fmt: skip
+    with pytest.raises(StaleOwner):
+        agentflow.send("hi")
+    for table in ("agent_memory", "snapshot", "snapshot_data"):
+        assert rows(agentflow._db, f"SELECT count(*) FROM {table}") == [(0,)], table
+    assert rows(agentflow._db, "SELECT snapshotted FROM session") == [(None,)]
+    agentflow.kill()
 
 
 @pytest.mark.parametrize("topic", ["", " ", "x" * 201])

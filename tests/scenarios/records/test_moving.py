@@ -8,7 +8,7 @@ import json
 import os
 import threading
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from agentflow.store.portable import JSON_KINDS, SESSION, TABLES
 from agentflow.store.sql.tables import Base
 from agentflow.testing import Kit
 from agentflow.testing.postgres import schema
+from tests.both_databases import on_both_databases
 from tests.scenarios.support import call, rows
 
 # what belongs to the database and to whoever runs it
@@ -27,16 +28,7 @@ OURS = {"session_key", "key", "epoch", "owner", "lease_until", "stop_turn", "upd
 ASK = call("ask_user", questions=[{"header": "Which", "question": "Which one?"}])
 
 
-@pytest.fixture(params=["file", "postgres"])
-def agentflow_db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    if request.param == "file":
-        yield f"sqlite:///{tmp_path / 'sessions.db'}"
-        return
-    server = os.environ.get("AGENTFLOW_TEST_POSTGRES")
-    if server is None:
-        pytest.skip("AGENTFLOW_TEST_POSTGRES is not set")
-    with schema(server) as url:
-        yield url
+agentflow_db = on_both_databases
 
 
 @pytest.fixture

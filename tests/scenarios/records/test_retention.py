@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,23 +10,14 @@ import pytest
 from agentflow import InvalidInput, SessionNotFound, StaleOwner
 from agentflow.store.sql.tables import Base
 from agentflow.testing import Kit
-from agentflow.testing.postgres import schema
+from tests.both_databases import on_both_databases
 from tests.scenarios.support import Gate, rows
 
 DAY = 24 * 3600
 OWNED = sorted(table.name for table in Base.metadata.sorted_tables if "session_key" in table.columns)
 
 
-@pytest.fixture(params=["file", "postgres"])
-def agentflow_db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    if request.param == "file":
-        yield f"sqlite:///{tmp_path / 'sessions.db'}"
-        return
-    server = os.environ.get("AGENTFLOW_TEST_POSTGRES")
-    if server is None:
-        pytest.skip("AGENTFLOW_TEST_POSTGRES is not set")
-    with schema(server) as url:
-        yield url
+agentflow_db = on_both_databases
 
 
 def keep(kit: Kit, days: int | None = None, **keys: Any) -> None:

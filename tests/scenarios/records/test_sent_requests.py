@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from agentflow import CallNotFound, RequestNotKept, TurnNotFound
 from agentflow.testing import Kit
-from agentflow.testing.postgres import schema
 from agentflow.text import compact_json
+from tests.both_databases import on_both_databases
 from tests.scenarios.support import call, rows
 from tests.stub_server import Answer, Call, serve_in_thread
 
@@ -21,16 +19,7 @@ FILLER = "x" * 400
 KEY = "horse-battery-staple"
 
 
-@pytest.fixture(params=["file", "postgres"])
-def agentflow_db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    if request.param == "file":
-        yield f"sqlite:///{tmp_path / 'agentflow.db'}"
-        return
-    server = os.environ.get("AGENTFLOW_TEST_POSTGRES")
-    if server is None:
-        pytest.skip("AGENTFLOW_TEST_POSTGRES is not set")
-    with schema(server) as url:
-        yield url
+agentflow_db = on_both_databases
 
 
 def look(place: str) -> str:

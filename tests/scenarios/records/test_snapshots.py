@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-import os
 import threading
-from collections.abc import Awaitable, Callable, Iterator
-from pathlib import Path
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -15,8 +13,8 @@ import pytest
 import agentflow as package
 from agentflow import FlowContext, InvalidConfig, ModelRequest, SnapshotNotFound, StoreError
 from agentflow.testing import Kit
-from agentflow.testing.postgres import schema
 from agentflow.turn.rules.packed_json import MAX_CHARS
+from tests.both_databases import on_both_databases
 from tests.scenarios.support import call, results, rows, said
 
 Reply = dict[str, Any]
@@ -26,16 +24,7 @@ DECIDED = "SELECT snapshotted, snapshot_reason FROM session"
 ALL = {"snap_session_mode": "all"}
 
 
-@pytest.fixture(params=["file", "postgres"])
-def agentflow_db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    if request.param == "file":
-        yield f"sqlite:///{tmp_path / 'sessions.db'}"
-        return
-    server = os.environ.get("AGENTFLOW_TEST_POSTGRES")
-    if server is None:
-        pytest.skip("AGENTFLOW_TEST_POSTGRES is not set")
-    with schema(server) as url:
-        yield url
+agentflow_db = on_both_databases
 
 
 class Shelf:
