@@ -9,11 +9,14 @@ from pydantic import Field
 from agentflow import FlowContext, FlowName, flow
 
 
-@flow(name="GetWithSnap")
+@flow(name="GetWithSnap", hook_points=["step_start"])
 def get_with_snap(
-    entity: str, key: str, loader: FlowName, as_: Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_]*$")],
+    entity: str,
+    key: str | Annotated[int, Field(strict=True)],
+    loader: FlowName,
+    as_: Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_]*$")],
     ctx: FlowContext,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Load the data of an entity, such as customer 42, by a flow; a snapshot is kept where the session has them.
 
     It is a hook: `{flow: GetWithSnap, with: {entity: customer, key: "42", loader: load_customer, as: customer}}`.

@@ -95,6 +95,10 @@ class _Search:
                 self._tool(key, entry, flow)
 
     def _tool(self, key: KeyPath, entry: ToolEntry, flow: Flow) -> None:
+        if flow.hook_points:
+            points = ", ".join(flow.hook_points)
+            self._complain(key, Code.FLOW_SIGNATURE, f"{flow.where}: flow '{flow.name}' is a hook at {points}, no tool")
+            return
         settings = self._config.settings
         try:
             tool = tool_of(

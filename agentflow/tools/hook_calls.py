@@ -51,6 +51,8 @@ def hook_complaint(flow: Flow, point: str, arguments: Collection[str] = ()) -> s
 
     Raises `InvalidConfig` for annotations that cannot be read.
     """
+    if flow.hook_points and point not in flow.hook_points:
+        return f"{flow.where}: flow '{flow.name}' is a hook at {', '.join(flow.hook_points)} alone"
     given = {*GIVEN[point], context_name(flow, point, arguments), *map(parameter_of, arguments)}
     for parameter in inspect.signature(flow.function).parameters.values():
         by_name = parameter.kind is not inspect.Parameter.POSITIONAL_ONLY

@@ -53,7 +53,7 @@ _NAMED: Mapping[Code, About] = MappingProxyType(
             keys="tools: [look_up]\n",
         ),
         Code.FLOW_SIGNATURE: About(
-            "A parameter of a flow has a type that cannot be described to a model.",
+            "A parameter of a flow has a type that cannot be described to a model, or the flow is a hook and no tool.",
             "Annotate it with a plain type: `str`, `int`, `list[str]`, a TypedDict, a pydantic model.",
             keys="tools: [look]\n",
             files={_FLOWS: "from collections.abc import Callable\n\n\ndef look(back: Callable[[], str]) -> str: ...\n"},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -28,20 +28,31 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}$")
 class _Mark:
     name: str | None
     description: str | None
+    hook_points: tuple[str, ...]
 
 
 @overload
 def flow(function: F, /) -> F: ...
 @overload
-def flow(*, name: str | None = None, description: str | None = None) -> Callable[[F], F]: ...
-def flow(function: F | None = None, /, *, name: str | None = None, description: str | None = None) -> Any:
+def flow(
+    *, name: str | None = None, description: str | None = None, hook_points: Sequence[str] = ()
+) -> Callable[[F], F]: ...
+def flow(
+    function: F | None = None,
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    hook_points: Sequence[str] = (),
+) -> Any:
     """Give a function of a flow file another name or description than its own; it stays a plain function (A6).
 
-    `name` must be written as a literal: flows are found in the text of their file, without running it.
+    `name` must be written as a literal: flows are found in the text of their file, without running it. With
+    `hook_points` it is a hook at these alone, and no tool.
     """
 
     def mark(marked: F) -> F:
-        setattr(marked, _MARK, _Mark(name, description))
+        setattr(marked, _MARK, _Mark(name, description, tuple(hook_points)))
         return marked
 
     return mark if function is None else mark(function)
@@ -71,6 +82,12 @@ class Flow:
         """The decorator's description, or the docstring up to its parameters."""
         mark: _Mark | None = getattr(self.function, _MARK, None)
         return (mark and mark.description) or described(self.function.__doc__)
+
+    @property
+    def hook_points(self) -> tuple[str, ...]:
+        """Where alone it may stand, as a hook; empty: anywhere, also among the tools."""
+        mark: _Mark | None = getattr(self.function, _MARK, None)
+        return () if mark is None else mark.hook_points
 
     @cached_property
     def context(self) -> str | None:

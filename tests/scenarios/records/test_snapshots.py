@@ -135,6 +135,8 @@ def test_the_hook_puts_the_data_into_the_prompt(agentflow: Kit) -> None:
     ("given", "complaint"),
     [
         ({"loader": "load_custmer"}, r"with\.loader: There is no flow 'load_custmer'"),
+        ({"key": True}, r"with: does not fit flow 'GetWithSnap' .*: key"),
+        ({"key": ["42"]}, r"with: does not fit flow 'GetWithSnap' .*: key"),
         ({"as": "2nd"}, r"with: does not fit flow 'GetWithSnap' .*: as_: "),
         ({"entiti": "x"}, r"with\.entiti: .* did you mean 'entity'\?"),
     ],
@@ -145,6 +147,39 @@ def test_the_hooks_arguments_are_checked(agentflow: Kit, given: Reply, complaint
     agentflow.agent(hooks={"step_start": [{"flow": "GetWithSnap", "with": whole}]})
     with pytest.raises(InvalidConfig, match=complaint):
         agentflow.send("hi")
+
+
+@pytest.mark.parametrize(
+    ("keys", "place"),
+    [
+        ({"tools": ["GetWithSnap"]}, r"tools\[0\]: .*is a hook at step_start, no tool"),
+        ({"hooks": {"step_end": ["GetWithSnap"]}}, r"hooks.step_end\[0\]: .*is a hook at step_start alone"),
+    ],
+)
+def test_it_is_refused_where_nobody_would_take_its_data(agentflow: Kit, keys: Reply, place: str) -> None:
+    """R8: as a tool a model would choose the loader, at another point the variable would go nowhere."""
+    agentflow.agent(**keys)
+    with pytest.raises(InvalidConfig, match=place):
+        agentflow.send("hi")
+
+
+@pytest.mark.parametrize(("key", "got"), [(42, 42), ("42", "42"), ("{{ 40 + 2 }}", "42")])
+def test_its_key_is_a_text_or_a_number_and_one_snapshot(agentflow: Kit, key: Any, got: Any) -> None:
+    """R8: the loader gets what the file says, a template gives a text."""
+    asked: list[Any] = []
+
+    def load_it(key: Any) -> str:
+        """Load."""
+        asked.append(key)
+        return "data"
+
+    given = {"entity": "customer", "key": key, "loader": "load_it", "as": "customer"}
+    agentflow.agent("other", tools=[load_it])
+    hooks = {"step_start": [{"flow": "GetWithSnap", "with": given}]}
+    agentflow.agent(hooks=hooks, replies=[{"text": "ok"}], settings=ALL)
+    agentflow.send("hi")
+    assert asked == [got]
+    assert taken(agentflow) == [(1, 1, "customer", "42", None)]
 
 
 def test_equal_data_is_kept_once_whatever_the_order_of_its_keys(agentflow: Kit) -> None:
