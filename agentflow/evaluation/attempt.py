@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agentflow import clock
+from agentflow.agents.data_source import EVALUATION
 from agentflow.agents.loading import OpenModel
 from agentflow.config.keys.base import plain
 from agentflow.config.keys.case import CaseAnswer, CaseKeys, CaseTurn
@@ -28,7 +29,7 @@ from agentflow.store.records import STATE
 
 Outcome = Literal["pass", "fail", "error"]
 
-SESSION_ID = "evaluation"
+_IN_MEMORY = "sqlite://"
 _MAX_PAUSES = 100
 _NOT_THE_AGENTS = frozenset(
     f"model_error.{kind}" for kind in ("rate_limited", "timeout", "unavailable", "auth", "cut", "script")
@@ -76,7 +77,6 @@ class Place:
     """Where attempts run: the project, and what stands in for models, flows and the world."""
 
     project: Path
-    folder: Path
     live: frozenset[str] = frozenset()
     flows: Sequence[Callable[..., Any]] = ()
     open_model: OpenModel | None = None
@@ -89,15 +89,15 @@ async def attempt(case: CaseKeys, agent_name: str, place: Place, judge: Judge | 
     try:
         async with Runtime.open(
             place.project,
-            db=str(place.folder / "evaluation.db"),
+            db=_IN_MEMORY,
             flows=place.flows,
             open_model=place.open_model,
             serve_queues=False,
             snapshots=stand_in.data,
             stand_in=stand_in,
         ) as runtime:
-            await _begin(runtime, case, agent_name)
-            run = _Run(runtime, case, stand_in, judge, made)
+            run = _Run(runtime, clock.uuid7(), case, stand_in, judge, made)
+            await run.begin(agent_name)
             for number, turn in enumerate(case.turns, 1):
                 if not await run.turn(number, turn):
                     break
@@ -107,40 +107,33 @@ async def attempt(case: CaseKeys, agent_name: str, place: Place, judge: Judge | 
     return made
 
 
-async def _begin(runtime: Runtime, case: CaseKeys, agent_name: str) -> None:
-    """The session as it was before the first turn: the agent's state, and what was said."""
-    if case.agent_state is not None:
-        await runtime.records.import_session(_with_state(agent_name, plain(case.agent_state)))
-    if case.history:
-        said = [message.as_dict() for message in case.history]
-        given = {"type": "client.append", "messages": said, "record_only": True}
-        await runtime.submit(SESSION_ID, given, agent=case.agent)
-
-
-def _with_state(agent_name: str, state: Any) -> str:
-    """A session without a turn, as an export has it, whose agent has a state."""
-    session: dict[str, Any] = {column.name: None if column.optional else 0 for column in SESSION}
-    session |= {"id": SESSION_ID, "agent": agent_name, "environment": "evaluation", "created_at": clock.instant()}
-    version = {"number": 1, "kind": STATE, "value": state, "turn": 0, "branch": None, "depth": None}
-    return "".join(json_lines(Portable(session, iter([("state_version", version)]))))
-
-
 @dataclass(frozen=True, slots=True)
 class _Run:
     runtime: Runtime
+    session_id: str
     case: CaseKeys
     stand_in: CaseStandIn
     judge: Judge | None
     made: Attempt
 
+    async def begin(self, agent_name: str) -> None:
+        """The session as it was before the first turn: the agent's state, and what was said."""
+        if self.case.agent_state is not None:
+            brought = _with_state(self.session_id, agent_name, plain(self.case.agent_state))
+            await self.runtime.records.import_session(brought)
+        if self.case.history:
+            said = [message.as_dict() for message in self.case.history]
+            given = {"type": "client.append", "messages": said, "record_only": True}
+            await self.runtime.submit(self.session_id, given, agent=self.case.agent)
+
     async def turn(self, number: int, turn: CaseTurn) -> bool:
         """Run a turn and look at it; false when there is no point in the next one."""
         self.stand_in.begin(turn)
         result = await self._result(turn)
-        self.made.answers.append(result.answer)
+        self.made.answers.append(None if result.answer is None else redact(result.answer))
         self.made.usage += result.usage
-        trace = await self.runtime.trace(SESSION_ID, number)
-        session = await self.runtime.session(SESSION_ID)
+        trace = await self.runtime.trace(self.session_id, number)
+        session = await self.runtime.session(self.session_id)
         self._look(turn, CameTo(result, made_calls(trace), session["state"]), f"turn {number}: ")
         if self.made.outcome == "pass" and turn.expect.rubric is not None:
             shown = [_spoken(message) for message in session["messages"] if message["id"] != result.message_id]
@@ -157,10 +150,12 @@ class _Run:
             "client": plain(turn.client) or None,
             "tools": plain(turn.client_tools) or None,
         }
-        receipt = await self.runtime.submit(SESSION_ID, given, agent=self.case.agent, limits=plain(turn.limits) or None)
+        receipt = await self.runtime.submit(
+            self.session_id, given, agent=self.case.agent, limits=plain(turn.limits) or None
+        )
         answers = list(turn.answers)
         for _ in range(_MAX_PAUSES):
-            result = await self.runtime.result(SESSION_ID, receipt.turn_id)
+            result = await self.runtime.result(self.session_id, receipt.turn_id)
             if result.state != TurnState.PAUSED_ASK_USER or not await self._goes_on(result, answers):
                 break
         return result
@@ -172,12 +167,12 @@ class _Run:
             for call in result.calls:
                 given = self.stand_in.given(call["name"], call["arguments"])
                 outcome = {"result": given.text} if given.ok else {"error": given.text.removeprefix("Error: ")}
-                await self.runtime.settle(SESSION_ID, call["tool_call_id"], **outcome)
+                await self.runtime.settle(self.session_id, call["tool_call_id"], **outcome)
             return True
         if result.pending_kind != "questions" or not answers:
             return False
         said = answers.pop(0)
-        await self.runtime.answer(SESSION_ID, text=said.text, answers=plain(said.choices) or None)
+        await self.runtime.answer(self.session_id, text=said.text, answers=plain(said.choices) or None)
         return True
 
     def _look(self, turn: CaseTurn, came: CameTo, where: str) -> None:
@@ -210,6 +205,14 @@ class _Run:
         self.made.verdicts.append({"turn": number, "verdict": verdict.outcome, "reason": redact(verdict.reason)})
         if verdict.outcome == "fail":
             self.made.says("fail", [f"{where}{verdict.reason}"])
+
+
+def _with_state(session_id: str, agent_name: str, state: Any) -> str:
+    """A session without a turn, as an export has it, whose agent has a state."""
+    session: dict[str, Any] = {column.name: None if column.optional else 0 for column in SESSION}
+    session |= {"id": session_id, "agent": agent_name, "environment": EVALUATION, "created_at": clock.instant()}
+    version = {"number": 1, "kind": STATE, "value": state, "turn": 0, "branch": None, "depth": None}
+    return "".join(json_lines(Portable(session, iter([("state_version", version)]))))
 
 
 def _spoken(message: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from agentflow.evaluation.exported import Exported, Row
 from agentflow.message import ENDED, TurnState
 from agentflow.secrets.redacting import redact_json
 from agentflow.tools.arguments import checked_arguments
-from agentflow.tools.flows.reserved import BUILTIN_NAMES
 from agentflow.tools.results import success
 
 CAPTURABLE = (*ENDED, TurnState.PAUSED_ASK_USER)
@@ -137,9 +136,8 @@ def _data(session: Exported, turn: int, lacks: list[str]) -> list[Keys]:
 
 def _results(session: Exported, turn: int) -> list[Keys]:
     found = []
-    for row, arguments, text, _ in session.calls(turn):
-        given = checked_arguments(arguments)
-        if row["name"] not in BUILTIN_NAMES and given is not None:
+    for row, arguments, text, _ in session.performed(turn):
+        if (given := checked_arguments(arguments)) is not None:
             outcome = {"result": _as_data(text)} if row["ok"] else {"error": text or "Error: the call has no result."}
             found.append({"name": row["name"], "arguments": given, **outcome})
     return found
@@ -158,8 +156,8 @@ def _expectations(session: Exported, turn: int) -> Keys:
     row, own = session.turns[turn], session.messages(turn)
     calls = [
         {"name": call["name"]} | ({} if (given := checked_arguments(arguments)) is None else {"arguments": given})
-        for call, arguments, _, is_main in session.calls(turn)
-        if is_main and call["name"] not in BUILTIN_NAMES
+        for call, arguments, _, is_main in session.performed(turn)
+        if is_main
     ]
     return _said({
         "state": row["state"],

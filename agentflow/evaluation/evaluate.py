@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from agentflow.config.last_good import AgentFiles
 from agentflow.config.project import sub_agent_reference
 from agentflow.conversation import arguments
 from agentflow.errors import InvalidInput
-from agentflow.evaluation.attempt import Attempt, Place, attempt
+from agentflow.evaluation.attempt import Place, attempt
 from agentflow.evaluation.capture import capture
 from agentflow.evaluation.case_file import Case, case_text, read_case
 from agentflow.evaluation.judge import Judge
@@ -69,7 +68,7 @@ async def run_cases(
     root, files = open_project(project)
     read = [read_case(path) for path in cases]
     families = [_family(files, case.keys.agent) for case in read]
-    _check_live(live_tools, families)
+    _check_live(live_tools, read, families)
     judges = [_judge(judge, family[0], open_model) for family in families]
     if replay is not None:
         read_recording(Path(replay))
@@ -81,27 +80,14 @@ async def run_cases(
                 if begun is not None:
                     begun(case.name, number)
                 models = open_model if replay is None else Replay(replay)
-                made.append(await _alone(case, family[0].name, root, frozenset(live_tools), flows, models, one))
+                place = Place(root, frozenset(live_tools), flows, models)
+                made.append(await attempt(case.keys, family[0].name, place, one))
             reports.append(CaseReport(case.name, family[0].name, made))
     finally:
         for one in judges:
             if one is not None:
                 await one.model.close()
     return Evaluation(reports)
-
-
-async def _alone(
-    case: Case,
-    agent_name: str,
-    root: Path,
-    live: frozenset[str],
-    flows: Sequence[Callable[..., Any]],
-    models: OpenModel | None,
-    judge: Judge | None,
-) -> Attempt:
-    """An attempt in a database of its own, which is gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="agentflow-eval-") as folder:
-        return await attempt(case.keys, agent_name, Place(root, Path(folder), live, flows, models), judge)
 
 
 def _family(files: AgentFiles, reference: str) -> list[AgentConfig]:
@@ -116,8 +102,9 @@ def _family(files: AgentFiles, reference: str) -> list[AgentConfig]:
     return list(found.values())
 
 
-def _check_live(live: Collection[str], families: Sequence[Sequence[AgentConfig]]) -> None:
+def _check_live(live: Collection[str], cases: Sequence[Case], families: Sequence[Sequence[AgentConfig]]) -> None:
     known = {entry.name for family in families for config in family for entry in config.tools}
+    known |= {call.name for case in cases for turn in case.keys.turns for call in turn.tools}
     if unknown := [name for name in live if name not in (known | {WORKER})]:
         there_are = ", ".join([*sorted(known), WORKER])
         raise InvalidInput(

@@ -11,6 +11,7 @@ from agentflow import events
 from agentflow.conversation.state import same_json
 from agentflow.message import text_of
 from agentflow.store.records import STATE
+from agentflow.tools.flows.reserved import BUILTIN_NAMES
 from agentflow.turn.rules.packed_json import unpack
 
 Row = Mapping[str, Any]
@@ -83,6 +84,12 @@ class Exported:
                 text = row["full_result"] or (None if result is None else result["content"])
                 if arguments is not None:
                     yield row, arguments, text or "", self._runs[row["execution"]]["parent"] is None
+
+    def performed(self, turn: int) -> Iterator[tuple[Row, str, str, bool]]:
+        """Those that somebody was given to perform, other than what every agent can do by itself."""
+        for call in self.calls(turn):
+            if call[0]["started_at"] is not None and call[0]["name"] not in BUILTIN_NAMES:
+                yield call
 
     def answers(self, turn: int) -> list[str]:
         """What the questions of the turn were answered with, as the model read it."""

@@ -33,13 +33,15 @@ def called(name: str, arguments: Mapping[str, Any] | None) -> str:
 
 
 def made_calls(trace: Mapping[str, Any]) -> tuple[MadeCall, ...]:
-    """The calls of the main agent in the trace of a turn, but for those of the tools that every agent has."""
+    """The calls of the main agent in the trace of a turn, but for those of the tools that every agent has, and for
+    those that nobody was given: of a tool that there is not, or with arguments that do not fit.
+    """
     nodes = [node for step in trace["steps"] for node in step["nodes"]]
     calls = [call for node in nodes for call in (node["tools"] if node["kind"] == "model_call" else [node])]
     return tuple(
         MadeCall(call["name"], checked_arguments(call["arguments"] or ""))
         for call in calls
-        if call["kind"] == "tool_call" and call["name"] not in BUILTIN_NAMES
+        if call["kind"] == "tool_call" and call["started_at"] is not None and call["name"] not in BUILTIN_NAMES
     )
 
 

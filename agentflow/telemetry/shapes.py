@@ -39,9 +39,14 @@ class Shape:
     calls_out: bool = False
 
 
-def turn(agent: str, session_id: str, turn_id: str, *, resumed: bool) -> Shape:
-    """One request's part of a turn."""
-    said = {"gen_ai.workflow.name": agent, "agentflow.turn.id": turn_id, "agentflow.turn.resumed": resumed}
+def turn(agent: str, session_id: str, turn_id: str, environment: str, *, resumed: bool) -> Shape:
+    """One request's part of a turn; by its environment an evaluation is known."""
+    said = {
+        "gen_ai.workflow.name": agent,
+        "agentflow.turn.id": turn_id,
+        "agentflow.turn.resumed": resumed,
+        "agentflow.environment": environment,
+    }
     return Shape(f"invoke_workflow {agent}", _of("invoke_workflow", session_id) | said)
 
 

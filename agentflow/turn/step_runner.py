@@ -91,7 +91,8 @@ class StepRunner:
         nothing more is written, and the next request repairs what is left.
         """
         claimed, name = self._claimed, self._agent.config.name
-        shape = partial(shapes.turn, name, self._journal.session_id, self.turn_id, resumed=claimed.resumed)
+        session_id, environment = self._journal.session_id, self._step.source.environment
+        shape = partial(shapes.turn, name, session_id, self.turn_id, environment, resumed=claimed.resumed)
         with spans.span(shape, follows=claimed.traceparent) as span:
             return await self._run(span)
 

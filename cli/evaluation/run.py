@@ -62,12 +62,12 @@ def command(
                 cases, project, times=times, judge=judge, replay=replay, live_tools=live, begun=begun
             )
         )  # fmt: skip
-    if junit is not None:
-        junit.write_text(report.junit(), encoding="utf-8")
     if as_json:
         output.json(report.as_dict(), indent=2)
     else:
         output.write(table(report))
+    if junit is not None:
+        junit.write_text(report.junit(), encoding="utf-8")
     return Exit.DONE if report.ok else Exit.FAILED
 
 

@@ -63,6 +63,7 @@ def test_a_plain_turn_is_one_tree_with_the_names_of_the_genai_conventions(agentf
     }
     whole = seen.of("invoke_workflow test").attributes or {}
     assert (whole["agentflow.turn.id"], whole["agentflow.turn.state"]) == (turn.turn_id, "done")
+    assert whole["agentflow.environment"] == "production"
     assert (seen.of("invoke_agent test").attributes or {})["gen_ai.agent.name"] == "test"
     assert seen.failures() == {}
 

@@ -11,6 +11,7 @@ from agentflow.telemetry import shapes, spans
 from agentflow.telemetry.spans import Around
 from agentflow.tools.arguments import parse_arguments
 from agentflow.tools.calls import Prepared, change, execute, finalize, prepare
+from agentflow.tools.flows.reserved import BUILTIN_NAMES
 from agentflow.tools.materials import read
 from agentflow.tools.results import ToolResult, refused
 from agentflow.tools.tool import CLIENT, WORKER
@@ -68,13 +69,13 @@ class ToolRuns:
         return await self._after(prepared, outcome) if isinstance(outcome, ToolResult) else outcome
 
     def _stood_in(self, prepared: Prepared) -> ToolResult | None:
-        """What an evaluation has in place of a flow or a worker: the result of the call that the model made, as it was
-        read, which the hooks after the tool have changed already (R9).
+        """What an evaluation has in place of whoever performs the call, but for what every agent can do and what its
+        client does: the result as the model read it, which the hooks after the tool have changed already (R9).
         """
-        stand_in = self._step.source.stand_in
-        if stand_in is None or prepared.tool.flow is None:
+        stand_in, tool = self._step.source.stand_in, prepared.tool
+        if stand_in is None or tool.handler == CLIENT or tool.name in BUILTIN_NAMES:
             return None
-        return stand_in.result(prepared.tool.name, parse_arguments(prepared.call.arguments)[0])
+        return stand_in.result(tool.name, parse_arguments(prepared.call.arguments)[0])
 
     async def handed_back(self, call: ToolCall, result: ToolResult) -> tuple[Prepared | None, ToolResult]:
         """The result of a `delegate` call that waited for an answer, as its hooks leave it."""

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.breaks.tables import closing, erasing, pauses, process, writes
+from tests.breaks.tables import closing, erasing, evaluation, pauses, process, writes
 
-BREAKS = tuple(entry for table in (closing, erasing, pauses, writes, process) for entry in table.BREAKS)
+BREAKS = tuple(entry for table in (closing, erasing, pauses, writes, process, evaluation) for entry in table.BREAKS)
