@@ -12,6 +12,7 @@ import agentflow as package
 from agentflow import FlowContext, InvalidInput, ModelRequest
 from agentflow.testing import Kit
 from tests.scenarios.support import call, results, said
+from tests.scenarios.test_compacted_branches import compacted
 
 Reply = dict[str, Any]
 
@@ -153,6 +154,18 @@ def test_an_answer_that_was_given_anew_has_the_message_it_answers(agentflow: Kit
     assert [turn["messages"] for turn in case["turns"]] == [["one"], ["two"]]
     assert capture(agentflow, turn=3)["turns"][0]["messages"] == ["two"]
     assert problems(agentflow) == ("pass", [])
+
+
+def test_what_was_summarized_is_history_and_not_a_turn(agentflow: Kit) -> None:
+    """The turns of a path are those whose last word is on it, copied or not; what came before is as it was read."""
+    compacted(agentflow)
+    case = capture(agentflow)
+    assert [turn["messages"][0].split()[0] for turn in case["turns"]] == ["THIRD", "FOURTH"]
+    assert [each.split()[0] for each in case["history"] if isinstance(each, str)] == ["FIRST", "SECOND"]
+    agentflow.send("FIFTH")
+    read = [text for role, text in said(agentflow.requests[-1])[1:-1]]
+    history = capture(agentflow, turn=5)["history"]
+    assert [each if isinstance(each, str) else each["content"] for each in history] == read
 
 
 def test_secrets_are_not_in_a_case(agentflow: Kit) -> None:
