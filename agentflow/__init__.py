@@ -14,7 +14,6 @@ if _typing.TYPE_CHECKING:
     from agentflow.agents.mend import mend_agent
     from agentflow.agents.validate import validate_agent
     from agentflow.config.keys.schema import agent_schema, case_schema
-    from agentflow.config.places import agent_names
     from agentflow.conversation.inbox import (
         AskUserAnswer,
         Client,
@@ -67,10 +66,15 @@ if _typing.TYPE_CHECKING:
     from agentflow.models.recording.replay import Replay
     from agentflow.models.scripted_model import ScriptedModel
     from agentflow.once import run_turn, with_runtime
+    from agentflow.portable.drawn_tree import drawn_tree
+    from agentflow.records.timers import Timer
     from agentflow.result import Receipt, TurnResult
     from agentflow.runtime import Runtime
+    from agentflow.scenarios.checked import Seen, missing_event, performed
+    from agentflow.scenarios.keys import Scenario
+    from agentflow.scenarios.reading import ScenarioFile, read_scenario
+    from agentflow.scenarios.schema import scenario_schema
     from agentflow.secrets.redacting import redact
-    from agentflow.store.sql.glance import recent_sessions
     from agentflow.text import read_json
     from agentflow.tools.flows.context import FlowContext, FlowName
     from agentflow.tools.flows.library import flow
@@ -83,7 +87,6 @@ _HOMES = {
     "agentflow.agents.mend": ("mend_agent",),
     "agentflow.agents.validate": ("validate_agent",),
     "agentflow.config.keys.schema": ("agent_schema", "case_schema"),
-    "agentflow.config.places": ("agent_names",),
     "agentflow.conversation.inbox": (
         "AskUserAnswer", "Client", "ClientAppend", "ClientMessage", "ClientMessages", "ClientTool", "HeadMove", "Input",
     ),
@@ -107,10 +110,15 @@ _HOMES = {
     "agentflow.models.recording.replay": ("Replay",),
     "agentflow.models.scripted_model": ("ScriptedModel",),
     "agentflow.once": ("run_turn", "with_runtime"),
+    "agentflow.portable.drawn_tree": ("drawn_tree",),
+    "agentflow.records.timers": ("Timer",),
     "agentflow.result": ("Receipt", "TurnResult"),
     "agentflow.runtime": ("Runtime",),
+    "agentflow.scenarios.checked": ("Seen", "missing_event", "performed"),
+    "agentflow.scenarios.keys": ("Scenario",),
+    "agentflow.scenarios.reading": ("ScenarioFile", "read_scenario"),
+    "agentflow.scenarios.schema": ("scenario_schema",),
     "agentflow.secrets.redacting": ("redact",),
-    "agentflow.store.sql.glance": ("recent_sessions",),
     "agentflow.text": ("read_json",),
     "agentflow.tools.flows.context": ("FlowContext", "FlowName"),
     "agentflow.tools.flows.library": ("flow",),
@@ -155,7 +163,10 @@ __all__ = [
     "RequestNotKept",
     "ResultTimeout",
     "Runtime",
+    "Scenario",
+    "ScenarioFile",
     "ScriptedModel",
+    "Seen",
     "SessionAgentMismatch",
     "SessionNotFound",
     "SessionTaken",
@@ -163,6 +174,7 @@ __all__ = [
     "StaleOwner",
     "StepNotFound",
     "StoreError",
+    "Timer",
     "ToolCall",
     "TurnAlreadyActive",
     "TurnNotFound",
@@ -171,21 +183,24 @@ __all__ = [
     "Usage",
     "WorkerFailed",
     "__version__",
-    "agent_names",
     "agent_schema",
     "capture_case",
     "case_schema",
     "complaints",
     "connect_agent",
     "diagnose",
+    "drawn_tree",
     "flow",
     "mend_agent",
+    "missing_event",
     "own_process",
+    "performed",
     "read_json",
-    "recent_sessions",
+    "read_scenario",
     "redact",
     "run_cases",
     "run_turn",
+    "scenario_schema",
     "validate_agent",
     "with_runtime",
 ]

@@ -15,14 +15,13 @@ from types import TracebackType
 from typing import Any, Self
 
 from agentflow import clock
-from agentflow.agents.data_source import Captured, DataSource, StandIn
+from agentflow.agents.data_source import AnswerTool, Captured, DataSource, StandIn
 from agentflow.agents.loaded_agent import LoadedAgent
-from agentflow.agents.loading import Agents, OpenModel
+from agentflow.agents.loading import Agents, OpenModel, database_url
 from agentflow.agents.project_folder import open_project
 from agentflow.bounds.beside import beside
 from agentflow.clock import NewId
 from agentflow.config.inputs import parse_assignments
-from agentflow.config.places import database_url
 from agentflow.conversation import arguments
 from agentflow.conversation.inbox import HeadMove, Input, parse_input
 from agentflow.conversation.pauses.answers import Answers
@@ -42,7 +41,6 @@ from agentflow.reading.explain import explain
 from agentflow.reading.pages import SessionPage, asked_by
 from agentflow.reading.reader import SessionReader
 from agentflow.records.book import Records
-from agentflow.records.retention import Retention
 from agentflow.result import Receipt, TurnResult
 from agentflow.running.turns import POLL_SECS, RunningTurns
 from agentflow.secrets.logs import guard_logs
@@ -69,7 +67,7 @@ class Runtime:
         feeds = Feeds()
         self._turns = RunningTurns(store, agents, feeds, new_id, serve_queues, source)
         self._reader = SessionReader(store, feeds)
-        self.records = Records(store, feeds, Retention(store, agents.files), new_id)
+        self.records = Records(store, feeds, agents.files, new_id)
 
     @classmethod
     def open(
@@ -86,6 +84,7 @@ class Runtime:
         read_only: bool = False,
         snapshots: Captured | None = None,
         stand_in: StandIn | None = None,
+        answer_tool: AnswerTool | None = None,
     ) -> Self:
         """Open a project folder.
 
@@ -96,16 +95,17 @@ class Runtime:
         (C21); without `serve_queues` a turn that ends here leaves the next one to others, as a process must that is
         about to end. With `read_only` nothing is made or changed, no file either. With `snapshots`, data by `(entity,
         key)` in place of what flows load, it runs in `evaluation`; so it does with a `stand_in`, which acts in place
-        of tools and workers (R9). Raises `InvalidConfig`, `StoreError`.
+        of tools and workers (R9). `answer_tool(name, arguments)` may give `{"result": ...}` or `{"error": ...}` for a
+        call in place of its flow. Raises `InvalidConfig`, `StoreError`.
         """
         from agentflow.store.sql_store import SqlStore
 
         guard_logs()
         root, loader = open_project(project)
-        url = database_url(root, loader.project.db, db, read_only=read_only)
+        url = database_url(root, loader.project, db, read_only=read_only)
         store = SqlStore.open(url, on_commit, read_only=read_only)
         agents = Agents(loader, root, flows, open_model, url)
-        source = DataSource.of(loader.project.keys.environment, agents.flow, snapshots, stand_in)
+        source = DataSource.of(loader.project.keys.environment, agents.flow, snapshots, stand_in, answer_tool)
         return cls(store, agents, new_id, source, drain, serve_queues)
 
     @staticmethod
@@ -114,7 +114,7 @@ class Runtime:
         from agentflow.store.sql.schema import upgrade
 
         root, loader = open_project(project)
-        return upgrade(database_url(root, loader.project.db, db))
+        return upgrade(database_url(root, loader.project, db))
 
     async def __aenter__(self) -> Self:
         if self._drains:

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from agentflow.config.agent_config import AgentConfig
-from agentflow.config.places import PROJECT_FILE
-from agentflow.config.project import Project, agent_files, find_agent, find_named, open_project
+from agentflow.config.project import PROJECT_FILE, Project, agent_files, find_agent, find_named, open_project
 from agentflow.errors import AgentNotFound, InvalidConfig
 
 Value = TypeVar("Value")
@@ -51,14 +50,21 @@ class AgentFiles:
             (_signature(path), project), lambda: project.load(path, self._variables), self._report
         )
 
+    def named(self, name: str) -> AgentConfig | None:
+        """The configuration of the agent of this name; null when there is none that can be read."""
+        try:
+            return self.get(str(find_named(self._root, name)))
+        except (AgentNotFound, InvalidConfig):
+            return None
+
     def retention_days(self, name: str) -> int | None:
         """For how many days unused sessions of the agent of this name are kept, as the files say now, 0 for ever; null
         when there is no such agent that can be read.
         """
-        try:
-            days = self.get(str(find_named(self._root, name))).settings.retention_days
-        except (AgentNotFound, InvalidConfig):
+        agent = self.named(name)
+        if agent is None:
             return None
+        days = agent.settings.retention_days
         return self.project.keys.retention_days if days is None else days
 
     def _find(self, agent: str) -> Path:

@@ -102,6 +102,12 @@ def read_reply(data: Any) -> ScriptedReply:
     return reply
 
 
+def check_replies(document: Document, path: Path) -> None:
+    """Add to the document's problems what is wrong with the list of replies at `path`, if there is one."""
+    if path in document.places:
+        _Spot(document, path, document.at(path, ())).items(_reply)
+
+
 def read_recorded_reply(data: Any) -> ScriptedReply:
     """One reply that a model gave, as a dict: nothing in it is a placeholder. Raises `InvalidConfig`."""
     document = Document("recorded reply", [], data)

@@ -9,10 +9,10 @@ from typing import Any, BinaryIO
 
 from agentflow import clock
 from agentflow.clock import NewId
+from agentflow.config.last_good import AgentFiles
 from agentflow.conversation import arguments
 from agentflow.errors import InvalidInput, SnapshotNotFound, StepNotFound, no_session
 from agentflow.live.event_feed import Feeds
-from agentflow.reading.compare.turns import compared_turns
 from agentflow.reading.lookup import session_of
 from agentflow.reading.sent_request import sent_request
 from agentflow.records import moving
@@ -21,6 +21,7 @@ from agentflow.records.insights import BY, insights, parse_since, parse_zone
 from agentflow.records.naming import given_name
 from agentflow.records.retention import Retention, age_of
 from agentflow.records.snapshots import as_dict
+from agentflow.records.timers import Timer, Timers
 from agentflow.store.protocol import Store
 from agentflow.turn.rules.packed_json import unpack
 
@@ -28,10 +29,11 @@ from agentflow.turn.rules.packed_json import unpack
 class Records:
     """What is kept beside the turns of a project's sessions; reached as `runtime.records`."""
 
-    def __init__(self, store: Store, feeds: Feeds, retention: Retention, new_id: NewId) -> None:
+    def __init__(self, store: Store, feeds: Feeds, files: AgentFiles, new_id: NewId) -> None:
         self._store = store
         self._feeds = feeds
-        self._retention = retention
+        self._retention = Retention(store, files)
+        self._timers = Timers(store, files)
         self._new_id = new_id
 
     async def feedback(
@@ -78,23 +80,6 @@ class Records:
             arguments.whole_number(call, "call", least=1)
         return await sent_request(self._store, await session_of(self._store, session_id), call, turn)
 
-    async def diff(
-        self, a: tuple[str, int | str], b: tuple[str, int | str], *, call: int | None = None
-    ) -> dict[str, Any]:
-        """What two turns, each `(session id, number or id)`, sent to their models, call by call (R6).
-
-        `{a, b, calls, call, first, configuration, prompt, tools, history, model}`: `first` is the first of the last
-        five that differs in `call`, which is the first call that does unless given; `calls` has the same of each.
-        Raises `SessionNotFound`, `TurnNotFound`, `CallNotFound`, `RequestNotKept`, `InvalidInput`.
-        """
-        if call is not None:
-            arguments.whole_number(call, "call", least=1)
-        for name, (_, turn) in (("a", a), ("b", b)):
-            if not isinstance(turn, str):
-                arguments.whole_number(turn, f"{name}.turn", least=1)
-        of_a, of_b = await session_of(self._store, a[0]), await session_of(self._store, b[0])
-        return await compared_turns(self._store, (of_a, a[1]), (of_b, b[1]), call)
-
     async def name(self, session_id: str, name: str | None) -> dict[str, Any]:
         """Give a session the name a person chose, one line of at most 200 characters, or with null take its name away.
 
@@ -119,6 +104,10 @@ class Records:
         """
         age = None if older_than is None else age_of(older_than)
         return (await self._retention.sweep(age, dry_run=arguments.flag(dry_run, "dry_run"))).as_dict()
+
+    async def timers(self) -> list[Timer]:
+        """What time alone will change, of all sessions, the next one first (T21, X11, R12)."""
+        return await self._timers.all()
 
     async def snapshots(self, session_id: str) -> dict[str, Any]:
         """Whether a session is snapshotted, and the data its flows loaded, in order (R8).

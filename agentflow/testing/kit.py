@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
 import agentflow
 from agentflow import Event, ModelRequest, Receipt, Runtime, TurnResult
 from agentflow.testing import network
-from agentflow.testing.agents import AgentsUnderTest, Named
+from agentflow.testing.agents.scripts import Replies
+from agentflow.testing.agents.stubs import Stubs
+from agentflow.testing.agents.under_test import AgentsUnderTest, Named
 from agentflow.testing.frozen import FrozenClock
 from agentflow.testing.loop import KitLoop
-from agentflow.testing.scripts import Replies
+from agentflow.testing.passing import PassingTime
+from agentflow.testing.reading import SESSION, KitReading
 from agentflow.testing.stalls import StallMeter
 
 T = TypeVar("T")
-
-SESSION = "s-1"
 
 _ALL = 1_000_000
 STALL_LIMIT = 0.5
@@ -30,24 +31,26 @@ class ProcessKilled(Exception):
     """The process under test died where the test wanted it to; `kit.reopen()` starts the next one."""
 
 
-class Kit:
+class Kit(KitReading, PassingTime):
     """A runtime on a temporary project, in the hand of one test.
 
     Agents are written with `agent`, their models answer from scripts; everything else is the real thing. Time stands
     still at the start of 2030 and moves by `advance`; ids are `id-0001` and so on. The event loop runs only inside a
     call: after `submit` a turn stands where it is until the next call lets it go on. `runtime` is the `Runtime`
-    itself, for what has no method here, as in `kit.run(kit.runtime.sessions())`. `stalls` is the meter that fails the
+    itself, for what has no method here, as in `kit.run(kit.runtime.sessions())`. `commits` are those of this process,
+    `all_commits` those of all processes of the test. `stalls` is the meter that fails the
     test when one callback held the event loop for too long; `kit.stalls.limit` is in seconds (Z3).
     """
 
     def __init__(self, project: Path, db: str, clock: FrozenClock) -> None:
         self.project = project
-        self.commits = 0
+        self.commits = self.all_commits = 0
         self._agents = AgentsUnderTest(project)
+        self._stubs = Stubs()
         self.requests = self._agents.requests
         self.stalls = StallMeter(STALL_LIMIT)
         self._db = db
-        self._clock = clock
+        self.clock = clock
         self._ids = itertools.count(1)
         self._loop = KitLoop()
         self._runtime: Runtime | None = None
@@ -103,6 +106,33 @@ class Kit:
         """From now on the agent's model answers with these; what an earlier script still had counts as left over."""
         self._agents.script(replies, agent or self._agent)
         self._put_under_test(self._agent)
+
+    def stub(
+        self, tool: str, result: Any = None, *, error: str | None = None, when: Mapping[str, Any] | None = None
+    ) -> None:
+        """From now on calls of this tool with these arguments, others may be there besides, get a result or an error.
+
+        Its flow is not run. Stubs that fit a call answer one after the other, the last for good.
+        """
+        self._stubs.add(tool, when or {}, {"result": result} if error is None else {"error": error})
+
+    def hold(self) -> None:
+        """From now on scripted models say nothing until `release`: turns that are begun go on running."""
+        self._agents.gate.shut()
+
+    def release(self) -> None:
+        """Let them speak."""
+        self._agents.gate.open()
+
+    def mark(self) -> Callable[[], None]:
+        """What models and tools have yet to say; calling it goes back to that, as for a second try after a crash."""
+        scripts, stubs = self._agents.mark(), self._stubs.mark()
+
+        def go_back() -> None:
+            scripts()
+            stubs()
+
+        return go_back
 
     def replay(self, recording: str | Path) -> None:
         """From now on models that no test gave answer from a recording of `run --record`; each reply must be used."""
@@ -236,6 +266,15 @@ class Kit:
 
         self.run(idle())
 
+    def until_named(self) -> None:
+        """Let the names of chats be found that are being found: that goes on beside the turns after them (R7)."""
+
+        async def named() -> None:
+            while naming := [task for task in asyncio.all_tasks() if task.get_name().startswith("name of ")]:
+                await asyncio.wait(naming)
+
+        self.run(named())
+
     async def _goes_on(self, session: str) -> bool:
         """Whether something ran or began in this session; it has ended then."""
         status = await self.runtime.status(session)
@@ -266,41 +305,7 @@ class Kit:
             raise network.refused[0]
         return answer
 
-    # -- reading ---------------------------------------------------------------------------------------------------
-
-    def events(self, *types: str, session: str = SESSION, after_seq: int = 0) -> list[Event]:
-        """The session's log, or what of it is of these types."""
-
-        async def logged() -> list[Event]:
-            return [event async for event in self.runtime.events(session, after_seq)]
-
-        return [event for event in self.run(logged()) if not types or event.type in types]
-
-    def status(self, session: str = SESSION) -> dict[str, Any]:
-        """As `Runtime.status`."""
-        return self.run(self.runtime.status(session))
-
-    def session(self, session: str = SESSION) -> dict[str, Any]:
-        """As `Runtime.session`."""
-        return self.run(self.runtime.session(session))
-
-    def path(self, session: str = SESSION) -> list[dict[str, Any]]:
-        """The messages on the active path, root first, in wire shape."""
-        return list(self.session(session)["messages"])
-
-    def tree(self, session: str = SESSION) -> dict[str, Any]:
-        """As `Runtime.tree`."""
-        return self.run(self.runtime.tree(session))
-
-    def usage(self, session: str = SESSION) -> dict[str, Any]:
-        """The session's totals: `{input, output, cache_read, cache_write, total, cost, turns}`."""
-        return dict(self.session(session)["totals"])
-
     # -- time, crashes, processes ----------------------------------------------------------------------------------
-
-    def advance(self, seconds: float) -> None:
-        """Move the wall clock; back, when negative."""
-        self._clock.tick(timedelta(seconds=seconds))
 
     @property
     def runtime(self) -> Runtime:
@@ -314,6 +319,10 @@ class Kit:
         """A second runtime on the same database, as another process has; the kit closes it."""
         self._others.append(self._open(None))
         return self._others[-1]
+
+    def can_run(self) -> bool:
+        """Whether there is anything of this test's sessions that could be run now."""
+        return bool(self._sessions) and not self._is_killed and not self._loop.is_running()
 
     def kill_after(self, commits: int) -> None:
         """The process dies right after it has made so many commits more: the call that meets this raises.
@@ -362,10 +371,12 @@ class Kit:
             new_id=lambda: f"id-{next(self._ids):04d}",
             flows=list(self._agents.flows.values()),
             open_model=self._agents.open_model,
+            answer_tool=self._stubs.answer,
         )
 
     def _committed(self, number: int) -> None:
         self.commits = number
+        self.all_commits += 1
         if number == self._dies_at:
             self._is_killed = True
             raise ProcessKilled

@@ -21,13 +21,17 @@ class KitLoop:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """What the work returns. Raises `InvalidInput` where a loop runs already, as in an async test."""
-        if _is_inside_one():
+        if is_inside_loop():
             work.close()
             raise agentflow.InvalidInput(
                 "This call of the kit lets the event loop run, and an async test runs in it already: await the "
                 "runtime's own methods there, as in `await agentflow.runtime.run(...)`."
             )
         return self._runner.run(work)
+
+    def is_running(self) -> bool:
+        """Whether some work is being run, here or by the loop of an async test."""
+        return is_inside_loop() or self._runner.get_loop().is_running()
 
     def abandon(self, runtime: Runtime) -> None:
         """Let go of a runtime whose process is gone: none of its tasks gets a last word."""
@@ -37,7 +41,8 @@ class KitLoop:
         self._runner.close()
 
 
-def _is_inside_one() -> bool:
+def is_inside_loop() -> bool:
+    """Whether the code around is run by an event loop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -1,4 +1,4 @@
-"""The pytest plugin: the fixture `agentflow`, and the check that no scripted reply is left over."""
+"""The pytest plugin: the fixture `agentflow`, whose scripts must be used up, and tests without Python."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ import pytest
 
 if TYPE_CHECKING:
     from agentflow.testing.kit import Kit
-
-START = "2030-01-01T09:00:00Z"
 
 _KIT: pytest.StashKey[Kit] = pytest.StashKey()
 
@@ -35,26 +33,22 @@ def agentflow_db(tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.fixture
-def agentflow(
-    request: pytest.FixtureRequest, tmp_path: Path, agentflow_db: str, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Kit]:
+def agentflow(request: pytest.FixtureRequest, tmp_path: Path, agentflow_db: str) -> Iterator[Kit]:
     """A `Kit`: a runtime on a temporary project with scripted models, frozen time, fixed ids and no network."""
-    from agentflow.testing import network
-    from agentflow.testing.frozen import frozen
-    from agentflow.testing.kit import Kit
+    from agentflow.testing.opening import opened
 
-    network.close(monkeypatch)
-    project = tmp_path / "project"
-    project.mkdir()
-    with frozen(START) as clock:
-        kit = Kit(project, agentflow_db, clock)
+    with opened(tmp_path, agentflow_db) as kit:
         request.node.stash[_KIT] = kit
-        kit.stalls.start()
-        try:
-            yield kit
-        finally:
-            kit.stalls.stop()
-            kit.close()
+        yield kit
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """A `*.test.yaml` is a test."""
+    if not file_path.name.endswith(".test.yaml"):
+        return None
+    from agentflow.testing.scenarios.collecting import ScenarioModule
+
+    return ScenarioModule.from_parent(parent, path=file_path)
 
 
 @pytest.hookimpl(wrapper=True)

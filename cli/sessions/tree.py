@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 
 from ..engine import engine_options, reading
 from ..terminal.output import Output
 from ..terminal.plain import one_line
-
-_CHARS = 60
 
 
 @click.command("tree", short_help="Print every message of a session as a tree.")
@@ -22,51 +18,10 @@ _CHARS = 60
 @click.pass_obj
 def command(output: Output, session: str, as_json: bool, project: Path, db: str | None) -> None:
     """Print the whole tree of SESSION: branches are indented, the path is marked with |, its head with *."""
+    from agentflow import drawn_tree
+
     found = reading(project, db, lambda runtime: runtime.tree(session))
     if as_json:
         output.json(found, indent=2)
     else:
-        output.write("".join(f"{one_line(line)}\n" for line in drawn(found)))
-
-
-def drawn(tree: dict[str, Any]) -> Iterator[str]:
-    """One line for each message, a branch indented under the message it forks from."""
-    children: dict[str | None, list[dict[str, Any]]] = {}
-    compactions = {each["summary_id"]: each for each in tree["compactions"]}
-    for node in tree["nodes"]:
-        children.setdefault(node["parent_id"], []).append(node)
-    path = _path(tree)
-    waiting = [(node, 0) for node in reversed(children.get(None, []))]
-    while waiting:
-        node, level = waiting.pop()
-        identifier = node["message"]["id"]
-        mark = "*" if identifier == tree["head_id"] else "|" if identifier in path else " "
-        if identifier in compactions:
-            yield f"  {'  ' * level}{_compaction(compactions[identifier])}"
-        yield f"{mark} {'  ' * level}{identifier}  {_shown(node)}"
-        below = children.get(identifier, [])
-        waiting += [(child, level + (len(below) > 1)) for child in reversed(below)]
-
-
-def _compaction(told: dict[str, Any]) -> str:
-    sizes = f"{told['tokens_before']} to {told['tokens_after']} tokens, {told['kept']} messages kept"
-    return f"-- compacted: {sizes}; before it the head was {told['previous_head_id']} --"
-
-
-def _path(tree: dict[str, Any]) -> set[str]:
-    parents = {node["message"]["id"]: node["parent_id"] for node in tree["nodes"]}
-    path, at = set(), tree["head_id"]
-    while at is not None:
-        path.add(at)
-        at = parents[at]
-    return path
-
-
-def _shown(node: dict[str, Any]) -> str:
-    message = node["message"]
-    content = message["content"]
-    text = content if isinstance(content, str) else "" if content is None else "[parts]"
-    line = " ".join([text, *(f"{call['name']}()" for call in message.get("tool_calls", ()))]).split()
-    said = " ".join(line)
-    copied = f" (copy of {node['copied_from']})" if node["copied_from"] else ""
-    return f"{message['role']}: {said if len(said) <= _CHARS else said[:_CHARS] + '…'}{copied}"
+        output.write("".join(f"{one_line(line)}\n" for line in drawn_tree(found)))

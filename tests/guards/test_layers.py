@@ -24,7 +24,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("config",),
     ("context", "tools.flows"),
     ("models", "tools", "live"),
-    ("store", "agents"),
+    ("store", "agents", "scenarios"),
     ("store.sql",),
     ("store.notices", "store.reads", "store.ended"),
     ("store.session",),
@@ -47,7 +47,8 @@ RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
 
 # On top of the house: these know `agentflow` by its public names only, and their own files.
 LEAVES = ("agentflow.testing", "agentflow.server", "agentflow.__main__", "cli", "workflows")
-PUBLIC = ("agentflow", "agentflow.clock", "agentflow.server")  # flows too read the one wall clock (T38)
+# Flows too read the one wall clock (T38); `agentflow test` runs the kit, `agentflow serve` the server.
+PUBLIC = ("agentflow", "agentflow.clock", "agentflow.server", "agentflow.testing")
 
 # library -> the only files or folders that may import it
 DOORS = {

@@ -170,7 +170,10 @@ def test_ci_runs_the_set_up_commands_as_they_are_shown(command: str) -> None:
 
 def test_the_commands_of_this_checkout_name_what_is_there() -> None:
     commands = re.findall(rf"{re.escape(OF_THIS_CHECKOUT)}python -m (\S+)([^`\n]*)", BOOK)
-    modules = {"tests.benchmarks", "agentflow.config.keys.schema", "agentflow.agents.complaints.page", "pytest"}
+    modules = {
+        "tests.benchmarks", "agentflow.config.keys.schema", "agentflow.scenarios.schema",
+        "agentflow.agents.complaints.page", "pytest",
+    }  # fmt: skip
     assert {module for module, _ in commands} == modules
     assert all(find_spec(module) for module, _ in commands)
     parts = next(rest for module, rest in commands if module == "tests.benchmarks").split(" --")[0].split()

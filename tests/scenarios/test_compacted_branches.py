@@ -8,7 +8,6 @@ import pytest
 
 from agentflow import ModelRequest
 from agentflow.testing import Kit
-from cli.sessions.tree import drawn
 from tests.scenarios.rooms import (
     FILLER,
     OPENING,
@@ -344,7 +343,7 @@ def test_tree_and_trace_tell_of_each_compaction(agentflow: Kit) -> None:
     assert nodes[told["summary_id"]]["message"]["content"].endswith(done["summary"])
     assert {**told, "summary": done["summary"]} == {**done, "summary_id": told["summary_id"]}
     assert nodes[told["previous_head_id"]]["message"]["content"].startswith("FOURTH")
-    lines = list(drawn(agentflow.tree()))
+    lines = agentflow.tree_text().splitlines()
     at = next(index for index, line in enumerate(lines) if told["summary_id"] in line)
     sizes = f"{told['tokens_before']} to {told['tokens_after']} tokens, 3 messages kept"
     assert f"compacted: {sizes}; before it the head was {told['previous_head_id']}" in lines[at - 1]

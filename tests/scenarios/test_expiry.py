@@ -58,7 +58,7 @@ def test_a_queue_behind_an_expired_question_starts_with_the_next_request(agentfl
     agentflow.send("one please")
     message = {"role": "user", "content": "waiting"}
     waiting = agentflow.submit({"type": "client.message", "message": message, "queue": True})
-    agentflow.advance(60)
+    agentflow.tick(60)
     behind = agentflow.submit({"type": "client.message", "message": {"role": "user", "content": "newest"}})
     assert (waiting.queued, behind.queued) == (True, True)
     assert agentflow.result(behind.turn_id).answer == "second"

@@ -20,7 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from agentflow import FlowContext, ModelRequest, NoPendingQuestion, Runtime, TurnAlreadyActive
 from agentflow.testing import Kit, ProcessKilled
-from agentflow.testing.plugin import START
+from agentflow.testing.opening import START
 from tests.scenarios.invariants import check_once, check_path, check_session, check_wire
 from tests.scenarios.support import call
 

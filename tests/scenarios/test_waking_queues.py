@@ -50,7 +50,7 @@ def move(kit: Kit) -> None:
 def late_answer(kit: Kit) -> None:
     """The question's time is over; the answer is refused, and what the refusal found is written."""
     call_id = kit.status()["tool_call_id"]
-    kit.advance(61)
+    kit.tick(61)
     with pytest.raises(Exception, match="in time"):
         kit.answer("L", tool_call_id=call_id)
 

@@ -156,8 +156,14 @@ def keys_below(annotation: Any) -> type[Keys] | None:
 
 
 def is_container(annotation: Any) -> bool:
-    """Whether the annotation is a list or a mapping of values, so that a path has one more step below it."""
-    return get_origin(annotation) in (tuple, Mapping)
+    """Whether the annotation is a list or a mapping of values, or null instead."""
+    return depth_of(annotation) > 0
+
+
+def depth_of(annotation: Any) -> int:
+    """How many lists and mappings of values are around what the annotation holds: steps that a path has more."""
+    own = get_origin(annotation) in (tuple, Mapping)
+    return own + max(map(depth_of, get_args(annotation)), default=0)
 
 
 def class_at(root: type[Keys], path: tuple[str | int, ...]) -> type[Keys]:
@@ -165,8 +171,7 @@ def class_at(root: type[Keys], path: tuple[str | int, ...]) -> type[Keys]:
     found, steps = root, list(path)
     while steps:
         annotation = fields_by_key(found)[str(steps.pop(0))].annotation
-        if is_container(annotation) and steps:
-            steps.pop(0)
+        del steps[: depth_of(annotation)]
         found = keys_below(annotation) or found
     return found
 

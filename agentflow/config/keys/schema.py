@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping
+from inspect import cleandoc
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
@@ -24,12 +25,12 @@ SCHEMA_FILE, CASE_SCHEMA_FILE, REFERENCE_FILE = "agent.schema.json", "case.schem
 
 def agent_schema() -> dict[str, Any]:
     """The JSON Schema, draft-07, of agent.yaml."""
-    return {"$schema": DRAFT, "title": "agentflow agent.yaml", **_schema_of(AgentKeys)}
+    return {"$schema": DRAFT, "title": "agentflow agent.yaml", **schema_of(AgentKeys)}
 
 
 def case_schema() -> dict[str, Any]:
     """The JSON Schema, draft-07, of a case for `eval run` (R9)."""
-    return {"$schema": DRAFT, "title": "agentflow evaluation case", **_schema_of(CaseKeys)}
+    return {"$schema": DRAFT, "title": "agentflow evaluation case", **schema_of(CaseKeys)}
 
 
 def schema_text(schema: Mapping[str, Any]) -> str:
@@ -41,7 +42,7 @@ def reference_text() -> str:
     """The reference page: every key with its type, default and meaning."""
     parts, described = [_INTRODUCTION], set[type[Keys]]()
     for file, keys in _FILES:
-        parts += [f"## {file}", *_sections(keys, "", described)]
+        parts += [f"## {file}", *sections(keys, "", described)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -58,21 +59,24 @@ Keys that are not listed here are errors, except `x-*` keys, which are yours at 
 means none, unless said otherwise."""
 
 
-def _schema_of(keys: type[Keys]) -> dict[str, Any]:
+def schema_of(keys: type[Keys], *, variables: bool = True) -> dict[str, Any]:
+    """The JSON Schema of a class of keys; with `variables` a number may also come from `${VAR}`."""
     schema = keys.model_json_schema()
-    tidied: dict[str, Any] = _tidied(schema, schema.get("$defs", {}))
+    tidied: dict[str, Any] = _tidied(schema, schema.get("$defs", {}), variables)
     return tidied
 
 
-def _tidied(schema: Any, definitions: Mapping[str, Any]) -> Any:
+def _tidied(schema: Any, definitions: Mapping[str, Any], variables: bool) -> Any:
     """Draft-07 from what pydantic writes: no references (their siblings would be ignored), no invented titles."""
     if isinstance(schema, list):
-        return [_tidied(each, definitions) for each in schema]
+        return [_tidied(each, definitions, variables) for each in schema]
     if not isinstance(schema, dict):
         return schema
     if "$ref" in schema:
         schema = {**definitions[schema["$ref"].rpartition("/")[2]], **schema}
-    tidied = {key: _tidied_part(key, value, definitions) for key, value in schema.items() if key not in _DROPPED}
+    tidied = {
+        key: _tidied_part(key, value, definitions, variables) for key, value in schema.items() if key not in _DROPPED
+    }
     if isinstance(tidied.get("additionalProperties"), dict):
         tidied["patternProperties"] = {f"^{FREE_PREFIX}": {}}
     return tidied
@@ -81,10 +85,11 @@ def _tidied(schema: Any, definitions: Mapping[str, Any]) -> Any:
 _DROPPED = ("$defs", "$ref", "title")
 
 
-def _tidied_part(key: str, value: Any, definitions: Mapping[str, Any]) -> Any:
+def _tidied_part(key: str, value: Any, definitions: Mapping[str, Any], variables: bool) -> Any:
     if key == "properties":
-        return {name: _or_variable(_tidied(each, definitions)) for name, each in value.items()}
-    return value if key in ("default", "enum", "required") else _tidied(value, definitions)
+        tidied = {name: _tidied(each, definitions, variables) for name, each in value.items()}
+        return {name: _or_variable(each) for name, each in tidied.items()} if variables else tidied
+    return value if key in ("default", "enum", "required") else _tidied(value, definitions, variables)
 
 
 def _or_variable(schema: dict[str, Any]) -> dict[str, Any]:
@@ -97,19 +102,19 @@ def _or_variable(schema: dict[str, Any]) -> dict[str, Any]:
     return {"anyOf": [*outside.pop("anyOf", [inside]), {"type": "string", "pattern": r"\$\{"}], **outside}
 
 
-def _sections(keys: type[Keys], title: str, described: set[type[Keys]]) -> Iterator[str]:
-    """A table of the keys, then a section for each class of keys below them that has none yet."""
+def sections(keys: type[Keys], title: str, described: set[type[Keys]]) -> Iterator[str]:
+    """Markdown: a table of the keys, then a section for each class of keys below them that has none yet."""
     described.add(keys)
     if title:
         yield f"### {title}"
-    yield (keys.__doc__ or "").strip()
+    yield cleandoc(keys.__doc__ or "")
     rows = [_row(name, field) for name, field in fields_by_key(keys).items()]
     yield "\n".join(["| key | value | default | meaning |", "|---|---|---|---|", *rows])
     for name, field in fields_by_key(keys).items():
         below = keys_below(field.annotation)
         if below and below not in described:
             title = f"An entry of {name}" if is_container(field.annotation) else name
-            yield from _sections(below, title, described)
+            yield from sections(below, title, described)
 
 
 def _row(name: str, field: FieldInfo) -> str:
@@ -132,6 +137,8 @@ def _words(annotation: Any) -> str:
     if annotation in _WORDS:
         return _WORDS[annotation]
     arguments = get_args(annotation)
+    if get_origin(annotation) is Annotated:
+        return _words(arguments[0])
     if get_origin(annotation) is Literal:
         return ", ".join(f"`{each}`" for each in arguments)
     if get_origin(annotation) is tuple:

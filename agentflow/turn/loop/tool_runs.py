@@ -103,6 +103,9 @@ class ToolRuns:
         if prepared.tool.handler == CLIENT:
             return left_open.left_to_client(self._execution, prepared)
         if prepared.tool.flow is not None:
+            answered = self._step.source.answered(prepared.call.name, prepared.arguments)
+            if answered is not None:
+                return answered
             return await execute(prepared, flow_context(self._step, self._execution, prepared.call.id, {}))
         return await self._builtins[prepared.tool.name](self._step, self._execution, prepared)
 

@@ -34,10 +34,10 @@ def sweep(kit: Kit, **options: Any) -> dict[str, Any]:
 def test_what_was_not_used_for_retention_days_is_deleted_with_every_row(agentflow: Kit) -> None:
     keep(agentflow, 30)
     agentflow.send("old", "s-old")
-    agentflow.advance(29 * DAY)
+    agentflow.tick(29 * DAY)
     agentflow.send("young", "s-young")
     assert sweep(agentflow)["deleted"] == []
-    agentflow.advance(2 * DAY)
+    agentflow.tick(2 * DAY)
     assert sweep(agentflow) == {"deleted": ["s-old"], "skipped": [], "swept": True, "dry_run": False}
     (key,) = rows(agentflow._db, "SELECT key FROM session")[0]
     for table in OWNED:
@@ -50,7 +50,7 @@ def test_what_was_not_used_for_retention_days_is_deleted_with_every_row(agentflo
 def test_nothing_is_deleted_unless_somebody_says_so(agentflow: Kit) -> None:
     keep(agentflow)
     agentflow.send("x")
-    agentflow.advance(10_000 * DAY)
+    agentflow.tick(10_000 * DAY)
     assert sweep(agentflow)["deleted"] == []
 
 
@@ -61,9 +61,9 @@ def test_an_agents_own_retention_goes_before_its_projects(agentflow: Kit) -> Non
     agentflow.send("x", "s-ever")
     keep(agentflow, name="usual")
     agentflow.send("x", "s-usual")
-    agentflow.advance(2 * DAY)
+    agentflow.tick(2 * DAY)
     assert sweep(agentflow)["deleted"] == ["s-short"]
-    agentflow.advance(30 * DAY)
+    agentflow.tick(30 * DAY)
     assert sweep(agentflow)["deleted"] == ["s-usual"]
     keep(agentflow, name="ever", settings={"retention_days": 5})  # the file as it is now counts
     assert sweep(agentflow)["deleted"] == ["s-ever"]
@@ -79,16 +79,16 @@ def test_sessions_of_an_agent_that_cannot_be_read_are_kept_as_their_last_turn_sa
         file = agentflow.project / "agents" / name / "agent.yaml"
         file.unlink() if damage == "gone" else file.write_text("nmae: x")
     agentflow.restart()
-    agentflow.advance(2 * DAY)
+    agentflow.tick(2 * DAY)
     assert sweep(agentflow)["deleted"] == ["s-plain"]
-    agentflow.advance(90 * DAY)
+    agentflow.tick(90 * DAY)
     assert sweep(agentflow)["deleted"] == ["s-long"]
 
 
 def test_older_than_goes_before_what_the_files_say(agentflow: Kit) -> None:
     keep(agentflow, settings={"retention_days": 90})
     agentflow.send("x")
-    agentflow.advance(3 * DAY)
+    agentflow.tick(3 * DAY)
     assert sweep(agentflow, older_than="1w")["deleted"] == []
     assert sweep(agentflow, older_than="71h")["deleted"] == ["s-1"]
 
@@ -97,7 +97,7 @@ def test_older_than_goes_before_what_the_files_say(agentflow: Kit) -> None:
 def test_what_is_no_age_deletes_nothing(agentflow: Kit, age: Any) -> None:
     keep(agentflow)
     agentflow.send("x")
-    agentflow.advance(1000 * DAY)
+    agentflow.tick(1000 * DAY)
     with pytest.raises(InvalidInput, match="older_than: must be"):
         sweep(agentflow, older_than=age)
     assert agentflow.status()["status"] == "idle"
@@ -107,7 +107,7 @@ def test_a_dry_run_says_what_would_go_and_deletes_nothing(agentflow: Kit) -> Non
     keep(agentflow, 1)
     for session in ("s-1", "s-2"):
         agentflow.send("x", session)
-    agentflow.advance(2 * DAY)
+    agentflow.tick(2 * DAY)
     found = {"deleted": ["s-1", "s-2"], "skipped": [], "swept": True, "dry_run": True}
     assert sweep(agentflow, dry_run=True) == found
     assert agentflow.status()["status"] == "idle"
@@ -118,7 +118,7 @@ def test_a_running_and_a_queued_session_stay_and_are_named(agentflow: Kit) -> No
     keep(agentflow, 1, replies=Gate({"text": "ok"}))
     agentflow.submit({"type": "client.message", "message": {"role": "user", "content": "one"}}, "s-runs")
     agentflow.until("turn.started", "s-runs")
-    agentflow.advance(2 * DAY)
+    agentflow.tick(2 * DAY)
     assert sweep(agentflow) == {
         "deleted": [], "skipped": [{"session_id": "s-runs", "why": "running"}], "swept": True, "dry_run": False,
     }  # fmt: skip
@@ -126,7 +126,7 @@ def test_a_running_and_a_queued_session_stay_and_are_named(agentflow: Kit) -> No
     agentflow.submit(two, "s-runs")
     agentflow.kill()  # nothing runs any more, and the second turn waits
     agentflow.reopen()
-    agentflow.advance(2 * DAY)
+    agentflow.tick(2 * DAY)
     assert sweep(agentflow)["skipped"] == [{"session_id": "s-runs", "why": "queued"}]
 
 
@@ -134,9 +134,9 @@ def test_a_paused_session_counts_from_its_pause(agentflow: Kit) -> None:
     asks = {"tool_calls": [{"name": "ask_user", "arguments": {"questions": [{"header": "A", "question": "B?"}]}}]}
     keep(agentflow, 10, replies=lambda request: asks)
     agentflow.send("x")
-    agentflow.advance(9 * DAY)
+    agentflow.tick(9 * DAY)
     assert sweep(agentflow)["deleted"] == []
-    agentflow.advance(2 * DAY)
+    agentflow.tick(2 * DAY)
     assert sweep(agentflow)["deleted"] == ["s-1"]
 
 
@@ -145,7 +145,7 @@ def test_a_turn_whose_process_died_does_not_hold_its_session_for_ever(agentflow:
     agentflow.submit({"type": "client.message", "message": {"role": "user", "content": "one"}})
     agentflow.kill()
     agentflow.reopen()
-    agentflow.advance(2 * DAY)
+    agentflow.tick(2 * DAY)
     assert sweep(agentflow)["deleted"] == ["s-1"]
 
 
@@ -159,9 +159,9 @@ def test_any_use_of_a_session_keeps_it(agentflow: Kit, use: str) -> None:
         "name": lambda rt: rt.records.name("s-1", "Mine"),
         "checkout": lambda rt: rt.checkout("s-1", first),
     }
-    agentflow.advance(9 * DAY)
+    agentflow.tick(9 * DAY)
     agentflow.run(uses[use](agentflow.runtime))
-    agentflow.advance(9 * DAY)
+    agentflow.tick(9 * DAY)
     assert sweep(agentflow)["deleted"] == []
 
 
@@ -169,7 +169,7 @@ def test_the_same_id_starts_blank_afterwards(agentflow: Kit) -> None:
     keep(agentflow, 1)
     agentflow.send("remember this")
     agentflow.run(agentflow.runtime.records.name("s-1", "Mine"))
-    agentflow.advance(2 * DAY)
+    agentflow.tick(2 * DAY)
     sweep(agentflow)
     agentflow.send("anew", agent_id="test")
     found = agentflow.session()
@@ -211,7 +211,7 @@ def test_two_runtimes_that_sweep_at_once_delete_each_session_once(agentflow: Kit
     for session in sessions:
         agentflow.send("x", session)
     other = agentflow.another_runtime()
-    agentflow.advance(2 * DAY)
+    agentflow.tick(2 * DAY)
 
     async def both() -> list[dict[str, Any]]:
         return list(await asyncio.gather(agentflow.runtime.records.sweep(), other.records.sweep()))
@@ -228,5 +228,5 @@ def test_an_evaluation_is_not_swept(agentflow: Kit) -> None:
     (agentflow.project / "agentflow.yaml").write_text("environment: evaluation\nretention_days: 1\n")
     agentflow.restart()
     agentflow.send("x")
-    agentflow.advance(2 * DAY)
+    agentflow.tick(2 * DAY)
     assert sweep(agentflow)["deleted"] == []

@@ -294,6 +294,42 @@ def test_a_checkout_moves_the_head_and_runs_no_turn(agentflow: Kit) -> None:
     assert len(agentflow.requests) == 2
 
 
+def test_a_stub_answers_in_place_of_a_flow(agentflow: Kit) -> None:
+    agentflow.agent(tools=[greet], replies=[*GREETS, *GREETS])
+    agentflow.stub("greet", "stubbed", when={"name": "Ann"})
+    assert agentflow.send("Greet Ann.").answer == "stubbed"
+    agentflow.stub("greet", error="Nobody is there.")
+    assert "Nobody is there." in (agentflow.send("Greet Ann.").answer or "")
+
+
+def test_a_claim_of_events_that_fails_shows_the_short_trace(agentflow: Kit) -> None:
+    agentflow.agent(tools=[greet], replies=GREETS)
+    agentflow.send("Greet Ann.")
+    agentflow.assert_events("turn.started", ("tool.call.completed", {"result": "hello Ann"}), "done")
+    agentflow.assert_no_event("done", {"answer": "hello Bo"})
+    with pytest.raises(AssertionError, match=r"turn.started did not happen after done(.|\n)* done +hello Ann"):
+        agentflow.assert_events("done", "turn.started")
+    with pytest.raises(AssertionError, match=r"tool.call.completed happened(.|\n)* done +hello Ann"):
+        agentflow.assert_no_event("tool.call.completed")
+
+
+def test_a_tree_is_read_as_text(agentflow: Kit) -> None:
+    agentflow.agent(replies=[{"text": "a1"}, {"text": "a2"}])
+    agentflow.send("u1")
+    agentflow.regenerate()
+    assert agentflow.tree_text().splitlines() == [
+        "| id-0002  user: u1", "    id-0003  assistant: a1", "*   id-0005  assistant: a2",
+    ]  # fmt: skip
+
+
+def test_what_was_said_can_be_said_again(agentflow: Kit) -> None:
+    agentflow.agent(tools=[greet], replies=GREETS)
+    go_back = agentflow.mark()
+    assert agentflow.send("Greet Ann.").answer == "hello Ann"
+    go_back()
+    assert agentflow.send("Greet Ann.", "s-2").answer == "hello Ann"
+
+
 # -- async tests -------------------------------------------------------------------------------------------------------
 
 

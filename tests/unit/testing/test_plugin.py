@@ -119,6 +119,21 @@ def test_a_test_file_of_somebody_else_uses_it(tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
+def test_a_test_without_python_is_collected(tmp_path: Path) -> None:
+    (tmp_path / "agents" / "guide").mkdir(parents=True)
+    (tmp_path / "agents" / "guide" / "agent.yaml").write_text("name: guide\nmodel: openai/gpt-4o\n")
+    hello = "agent: guide\nreplies: [{text: Hello.}]\nsteps:\n  - {send: Hi., expect: {answer: %s}}\n"
+    (tmp_path / "good.test.yaml").write_text(hello % "Hello.")
+    (tmp_path / "bad.test.yaml").write_text(hello % "Bye.")
+    (tmp_path / "wrong.test.yaml").write_text("agent: guide\nsteps: [{sned: Hi.}]\n")
+    done = run(tmp_path, "-q", "-rf")
+    assert "2 failed, 1 passed" in done.stdout, done.stdout + done.stderr
+    assert "bad.test.yaml:4:26: steps[0].expect.answer: must be 'Bye.', is 'Hello.'" in done.stdout
+    assert "  message.new          assistant: Hello." in done.stdout
+    assert "unknown key, did you mean 'send'?" in done.stdout
+    assert "Traceback" not in done.stdout
+
+
 def test_loading_it_costs_next_to_nothing(tmp_path: Path) -> None:
     """pytest loads it for every run of everybody who has agentflow installed."""
     (tmp_path / "test_sample.py").write_text(

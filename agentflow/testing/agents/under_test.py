@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agentflow import ModelRequest, Replay
-from agentflow.testing.scripts import Replies, Scripts
+from agentflow.testing.agents.scripts import Gate, Replies, Scripts
 
 Named = Callable[..., Any] | str | Mapping[str, Any]
 """A flow as a test gives it: a function, a name, or an entry of agent.yaml whose `flow` is one of them."""
@@ -35,6 +35,7 @@ class AgentsUnderTest:
 
     def __init__(self, project: Path) -> None:
         self.requests: list[ModelRequest] = []
+        self.gate = Gate()
         self.flows: dict[str, Callable[..., Any]] = {}
         self.is_changed = False
         self.has_real_models = False
@@ -55,7 +56,7 @@ class AgentsUnderTest:
         elif model is not None:
             self._models[folder] = model
         else:
-            scripts = before if isinstance(before, Scripts) else Scripts(f"scripted/{name}", self.requests)
+            scripts = before if isinstance(before, Scripts) else Scripts(f"scripted/{name}", self.requests, self.gate)
             scripts.add(replies)
             self._models[folder] = scripts
         self.is_changed |= before is not None and self._models.get(folder) is not before
@@ -87,9 +88,19 @@ class AgentsUnderTest:
         """From now on the agent's model answers with these."""
         folder = self.folder(name)
         if folder not in self._models:
-            self._models[folder] = Scripts(f"scripted/{name}", self.requests)
+            self._models[folder] = Scripts(f"scripted/{name}", self.requests, self.gate)
             self.is_changed = True
         self._models[folder].add(replies)
+
+    def mark(self) -> Callable[[], None]:
+        """Calling what is returned goes back to the replies that are left now."""
+        left = [(model, model.left()) for model in self._models.values() if isinstance(model, Scripts)]
+
+        def go_back() -> None:
+            for model, replies in left:
+                model.add(replies)
+
+        return go_back
 
     def replay(self, recording: Path) -> None:
         """From now on models that no test gave answer from a recording."""
@@ -97,7 +108,7 @@ class AgentsUnderTest:
         self.is_changed = True
 
     def requests_of(self, name: str) -> list[ModelRequest]:
-        model = self._models[self.folder(name)]
+        model = self._models.get(self.folder(name))
         return list(model.asked) if isinstance(model, Scripts) else []
 
     def open_model(self, interface: Any, folder: Path) -> Any:

@@ -1,1 +1,0 @@
-"""Requests of turns side by side: differences between two, then turns call by call."""

@@ -1,1 +1,0 @@
-"""What a shell asks while a command line is typed: completion, and the values of arguments."""
