@@ -25,19 +25,20 @@ def with_runtime(
     db: str | None = None,
     serve_queues: bool = True,
     read_only: bool = False,
+    trusted: bool = True,
     open_model: OpenModel | None = None,
 ) -> T:
     """Open a project, do the work, close it, and return what the work returned.
 
-    `open_model` is as `Runtime.open` takes it. A flow that refuses to be cancelled does not hold the caller for longer
-    than a second. Raises what `Runtime.open` and the work raise, and `InvalidInput` inside a running event loop, as a
-    notebook has one.
+    The options are as `Runtime.open` takes them. A flow that refuses to be cancelled does not hold the caller for
+    longer than a second. Raises what `Runtime.open` and the work raise, and `InvalidInput` inside a running event loop,
+    as a notebook has one.
     """
     _refuse_running_loop()
 
     async def opened() -> T:
         async with Runtime.open(
-            project, db=db, serve_queues=serve_queues, read_only=read_only, open_model=open_model
+            project, db=db, serve_queues=serve_queues, read_only=read_only, trusted=trusted, open_model=open_model
         ) as runtime:
             return await work(runtime)
 

@@ -27,13 +27,7 @@ from agentflow.conversation.inbox import HeadMove, Input, parse_input
 from agentflow.conversation.pauses.answers import Answers
 from agentflow.conversation.pauses.awaited import QUESTIONS
 from agentflow.conversation.wire import json_object
-from agentflow.errors import (
-    AgentNotFound,
-    InvalidInput,
-    NoPendingQuestion,
-    ResultTimeout,
-    no_session,
-)
+from agentflow.errors import AgentNotFound, InvalidInput, NoPendingQuestion, ResultTimeout, no_session
 from agentflow.events import Event
 from agentflow.live.event_feed import Feeds
 from agentflow.live.owner import is_alive
@@ -44,6 +38,7 @@ from agentflow.records.book import Records
 from agentflow.result import Receipt, TurnResult
 from agentflow.running.turns import POLL_SECS, RunningTurns
 from agentflow.secrets.logs import guard_logs
+from agentflow.store.cause import cause_of, names_damage
 from agentflow.store.outcomes import Moved
 from agentflow.store.protocol import Store
 from agentflow.store.requests import Claim, MoveHead, Settle
@@ -52,6 +47,7 @@ from agentflow.tools.results import refused, settled
 _log = logging.getLogger("agentflow.runtime")
 
 
+@names_damage
 class Runtime:
     """A project's sessions, open for work. Make one with `Runtime.open`, as an async context manager.
 
@@ -82,6 +78,7 @@ class Runtime:
         drain: bool = False,
         serve_queues: bool = True,
         read_only: bool = False,
+        trusted: bool = True,
         snapshots: Captured | None = None,
         stand_in: StandIn | None = None,
         answer_tool: AnswerTool | None = None,
@@ -93,16 +90,17 @@ class Runtime:
         that agents may name besides those in `workflows/`; `open_model(interface, folder)` may give a model of your
         own, or null for the usual one. With `drain` the queues that were left behind go on when the runtime is entered
         (C21); without `serve_queues` a turn that ends here leaves the next one to others, as a process must that is
-        about to end. With `read_only` nothing is made or changed, no file either. With `snapshots`, data by `(entity,
-        key)` in place of what flows load, it runs in `evaluation`; so it does with a `stand_in`, which acts in place
-        of tools and workers (R9). `answer_tool(name, arguments)` may give `{"result": ...}` or `{"error": ...}` for a
-        call in place of its flow. Raises `InvalidConfig`, `StoreError`.
+        about to end. With `read_only` nothing is made or changed, no file either. Unless it is `trusted`, the file of a
+        project elsewhere names no host as its database (Z4). With `snapshots`, data by `(entity, key)` in place of what
+        flows load, it runs in `evaluation`; so it does with a `stand_in`, which acts in place of tools and workers
+        (R9). `answer_tool(name, arguments)` may give `{"result": ...}` or `{"error": ...}` for a call in place of its
+        flow. Raises `InvalidConfig`, `InvalidInput`, `StoreError`.
         """
         from agentflow.store.sql_store import SqlStore
 
         guard_logs()
         root, loader = open_project(project)
-        url = database_url(root, loader.project, db, read_only=read_only)
+        url = database_url(root, loader.project, db, read_only=read_only, trusted=trusted)
         store = SqlStore.open(url, on_commit, read_only=read_only)
         agents = Agents(loader, root, flows, open_model, url)
         source = DataSource.of(loader.project.keys.environment, agents.flow, snapshots, stand_in, answer_tool)
@@ -377,6 +375,12 @@ class Runtime:
         if not await self._store.delete(arguments.session_id(session_id), is_alive):
             raise no_session(session_id)
         self._turns.cache.forget(session_id)
+
+    async def cause_of(self, error: Exception, session_id: str | None = None) -> Exception:
+        """For an error that nothing explains: the `StoreError` that names a damaged row of the session, or of any for
+        null; the error itself where every row is as it must be (Z1). What this class raises has been looked at.
+        """
+        return await cause_of(error, self._store, session_id)
 
     # -- inside ----------------------------------------------------------------------------------------------------
 

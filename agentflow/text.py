@@ -173,7 +173,9 @@ def stored_json(text: str) -> Any:
         if text.count("[") + text.count("{") > MAX_LEVELS:
             _measure(value, len(text))
     except (ValueError, RecursionError) as error:
-        raise StoreError(f"A row of the database is damaged: it should hold JSON, and does not ({error}).") from None
+        raise StoreError(
+            f"A row of the database is damaged: it should hold JSON, and does not ({error}).", detail={"damaged": True}
+        ) from None
     return value
 
 

@@ -130,18 +130,30 @@ def with_runtime(
     from .log import shown_log
 
     own_process()
+    _opened(project, db)
     with _naming_option(db), shown_log():
         return with_runtime(work, project, db=db, serve_queues=False, open_model=open_model)
 
 
-def reading(project: Path, db: str | None, work: Callable[[Runtime], Awaitable[T]]) -> T:
-    """Opens the project to look at it: nothing is made or changed, no file either (Z1)."""
+def reading(project: Path, db: str | None, work: Callable[[Runtime], Awaitable[T]], *, trusted: bool = False) -> T:
+    """Opens the project to look at it: nothing is made or changed, no file either (Z1). Unless it is `trusted`, no host
+    is asked that the file of a project elsewhere names (Z4).
+    """
     from agentflow import with_runtime
 
     from .log import shown_log
 
+    _opened(project, db)
     with _naming_option(db), shown_log():
-        return with_runtime(work, project, db=db, serve_queues=False, read_only=True)
+        return with_runtime(work, project, db=db, serve_queues=False, read_only=True, trusted=trusted)
+
+
+def _opened(project: Path, db: str | None) -> None:
+    """Remember which database the command works on: an error that nothing explains may come of its rows (Z1)."""
+    context = click.get_current_context(silent=True)
+    output = None if context is None else context.find_object(Output)
+    if output is not None:
+        output.database = (project, db)
 
 
 @contextmanager

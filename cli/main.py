@@ -117,12 +117,27 @@ def _invoke(args: Sequence[str], output: Output) -> int:
         from agentflow import AgentflowError
 
         if not isinstance(error, AgentflowError):
+            error = _cause_of(error, output)
+        if not isinstance(error, AgentflowError):
             return _fault(error)
         note(f"error ({error.code}): {error}", "error")
         if error.code in HINTS:
             note(HINTS[error.code])
         return of_error(error.code)
     return result if isinstance(result, int) else Exit.DONE
+
+
+def _cause_of(error: Exception, output: Output) -> Exception:
+    """The error, or the damaged row of the database that it comes of (Z1)."""
+    from agentflow import AgentflowError, with_runtime
+
+    if output.database is None:
+        return error
+    project, db = output.database
+    try:
+        return with_runtime(lambda runtime: runtime.cause_of(error), project, db=db, read_only=True)
+    except AgentflowError:
+        return error
 
 
 def _fault(error: Exception) -> int:

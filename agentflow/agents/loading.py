@@ -211,18 +211,36 @@ def _signature(path: Path) -> tuple[int, int] | None:
     return stat.st_mtime_ns, stat.st_size
 
 
-def database_url(root: Path, project: Project, given: str | None, *, read_only: bool = False) -> str:
+def database_url(
+    root: Path, project: Project, given: str | None, *, read_only: bool = False, trusted: bool = True
+) -> str:
     """Where a project's sessions are: what was given, `$AGENTFLOW_DB`, agentflow.yaml, or a SQLite file.
 
     A project keeps the file in its folder; any other folder uses the one of the user, which is made unless it is only
-    read. Raises `InvalidInput` for a file that cannot be one, `InvalidConfig` for a user without a folder.
+    read. Raises `InvalidInput` for a file that cannot be one, and for a host that the agentflow.yaml of a project names
+    that is not `trusted` nor worked in (Z4); `InvalidConfig` for a user without a folder.
     """
     if given is not None and not given.strip():
         raise InvalidInput("db: is blank; name a file or a URL, or leave it out.", detail={"field": "db"})
-    wanted = given or os.environ.get("AGENTFLOW_DB") or project.db
-    if wanted is None:
+    wanted = given or os.environ.get("AGENTFLOW_DB")
+    if not wanted and project.db is not None:
+        if not (trusted or Path.cwd().is_relative_to(root)):
+            _refuse_host(root, project.db)
+        wanted = project.db
+    if not wanted:
         wanted = str((root if _is_project(root) else _user_folder(read_only=read_only)) / "agentflow.db")
     return wanted if "://" in wanted else _file_url(wanted)
+
+
+def _refuse_host(root: Path, url: str) -> None:
+    """The driver would send the host a user, a password, or what the environment has for it."""
+    if "://" in url and not url.startswith("sqlite:"):
+        raise InvalidInput(
+            f"db: {PROJECT_FILE} of {str(root)!r} has its sessions at {url!r}. Whoever only looks at a project from "
+            "elsewhere asks no host, which might be sent values of this environment: run the command in that folder, "
+            "or name the database with --db.",
+            detail={"field": "db"},
+        )
 
 
 def _file_url(named: str) -> str:

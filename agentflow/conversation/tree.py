@@ -108,6 +108,8 @@ def parent_of(branches: Branches, place: Place) -> Place | None:
 
 
 def _fork(branch: Branch) -> Place | None:
+    if branch.parent is not None and branch.parent >= branch.number:
+        raise LookupError(f"branch {branch.number} hangs on a later one")  # every way up has to end
     return None if branch.parent is None else Place(branch.parent, branch.fork_depth)
 
 

@@ -32,7 +32,7 @@ async def diagnose(
     found += project_checks(root)
     found += [each async for each in model_checks(root)] if connect else [_not_asked()]
     try:
-        url = database_url(root, shared, db, read_only=True)
+        url = database_url(root, shared, db, read_only=True, trusted=False)
     except AgentflowError as error:
         return [*found, Check("database", "failed", error.message, "name one with --db or AGENTFLOW_DB")]
     return [*found, *database_checks(url)]

@@ -17,6 +17,9 @@ from agentflow.clock import SECOND, Instant, instant, uuid7
 LEASE: Instant = 30 * SECOND
 RENEW: Instant = 10 * SECOND
 
+_BARS = 5
+_LONGEST_PID = 10
+
 _lost: dict[str, set[str]] = {}  # the runtimes of this process by token -> turns whose end they could not write
 
 
@@ -45,9 +48,11 @@ def is_alive(owner: str, lease_until: Instant, turn_id: str) -> bool:
     """Is this turn still run by this owner?
 
     A turn of this process is alive from its claim on, which another thread may ask about before the turn's task has
-    begun, until its runtime is closed or its task has failed to write its end.
+    begun, until its runtime is closed or its task has failed to write its end. What no owner has written is nobody.
     """
-    *machine, pid, started, token = owner.split("|")
+    *machine, pid, started, token = owner.split("|") if owner.count("|") == _BARS else [""] * (_BARS + 1)
+    if not pid.isdecimal() or len(pid) > _LONGEST_PID:
+        return False
     if tuple(machine) != _machine():
         return lease_until > instant()
     if int(pid) == os.getpid() and started == (_start_time(os.getpid()) or ""):

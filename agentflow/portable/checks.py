@@ -8,28 +8,19 @@ Ids and places alone are remembered from row to row.
 from __future__ import annotations
 
 import base64
-import binascii
-import json
-import zlib
 from collections.abc import Callable, Mapping, Sequence
-from hashlib import sha256
 from typing import Any
 
 from agentflow import events
 from agentflow.conversation import arguments
-from agentflow.conversation.inbox import parse_input
 from agentflow.conversation.wire import inside, message_of, refuse
 from agentflow.errors import InvalidInput
 from agentflow.message import TurnState
-from agentflow.portable.words import COUNTED_BY, SHAPES, WORDS
+from agentflow.store.damage.fields import misfit
+from agentflow.store.damage.shapes import misshapen
+from agentflow.store.damage.words import COUNTED_BY
 from agentflow.store.portable import SESSION, TABLES, Column, Row
-from agentflow.text import digest, sanitise, sanitise_json
-
-MAX_NUMBER = 2**30
-"""What an `int` may count to, so that a session can go on counting in every database."""
-MAX_INSTANT = 2**62
-MAX_DATA = 8_000_000
-"""Bytes of one entity's data when it is unpacked."""
+from agentflow.text import digest
 
 _UNDERWAY = (TurnState.IDLE, TurnState.RUNNING)
 
@@ -66,7 +57,7 @@ class Checked:
         self._data: set[str] = set()
         self._looks: Mapping[str, Callable[[Row, str], None]] = {
             "blob": self._blob, "turn": self._turn, "event": self._event, "execution": self._execution,
-            "branch": self._branch, "message": self._message, "question": self._question, "queue_entry": self._queued,
+            "branch": self._branch, "message": self._message, "queue_entry": self._queued,
             "snapshot": self._snapshot, "snapshot_data": self._snapshot_data,
         }  # fmt: skip
 
@@ -77,6 +68,8 @@ class Checked:
             refuse(where, f"there is no table {name!r}; they are {', '.join(TABLES)}.")
         row = _row(table.columns, value, where, name)
         self._in_order(name, tuple(row[column] for column in table.key), where)
+        for column, wanted in misshapen(name, row):
+            refuse(f"{where}.{column}", f"must be {wanted}.")
         self._counted(row, where)
         self._configs.add(row.get("config_hash", ""))
         for column in ("prompt_hash", "tools_hash"):
@@ -176,20 +169,10 @@ class Checked:
         if not 0 < number <= self._session[counter]:
             refuse(f"{where}.number", f"must be 1 to session.{counter}, {self._session[counter]}.")
 
-    def _question(self, row: Row, where: str) -> None:
-        if row["kind"] == "questions" and not all(map(_is_question, row["questions"])):
-            refuse(f"{where}.questions", "each has header, question, options and multi_select.")
-
     def _queued(self, row: Row, where: str) -> None:
         self._waiting += 1
-        try:
-            parse_input(row["input"])
-        except InvalidInput as refused:
-            raise inside(f"{where}.input", refused) from None
 
     def _snapshot_data(self, row: Row, where: str) -> None:
-        if _data_hash(row["body"]) != row["hash"]:
-            refuse(f"{where}.hash", "must be the hash of the data as canonical JSON.")
         self._data.add(row["hash"])
 
     def _snapshot(self, row: Row, where: str) -> None:
@@ -217,30 +200,6 @@ def _part(row: Row, where: str) -> None:
         raise inside(f"{where}.parts", refused) from None
 
 
-def _is_question(value: Any) -> bool:
-    options = value.get("options") if isinstance(value, dict) else None
-    return (
-        isinstance(options, list)
-        and all(isinstance(each, dict) and isinstance(each.get("label"), str) for each in options)
-        and isinstance(value.get("header"), str)
-        and isinstance(value.get("question"), str)
-        and isinstance(value.get("multi_select"), bool)
-    )
-
-
-def _data_hash(body: bytes) -> str | None:
-    """Of packed data, unpacked no further than it may be large; null for what is none."""
-    unpacking = zlib.decompressobj()
-    try:
-        text = unpacking.decompress(body, MAX_DATA)
-        if not unpacking.eof:
-            return None
-        canonical = json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"))
-    except (zlib.error, ValueError, RecursionError):
-        return None
-    return sha256(canonical.encode()).hexdigest()
-
-
 def _row(columns: Sequence[Column], value: Any, where: str, table: str) -> Row:
     if not isinstance(value, dict):
         refuse(where, "must be an object.")
@@ -251,44 +210,14 @@ def _row(columns: Sequence[Column], value: Any, where: str, table: str) -> Row:
 
 
 def _field(column: Column, value: Any, where: str, table: str) -> Any:
-    if value is None and (column.optional or column.kind == "json"):
-        return None
+    """The value as the database will have it: JSON has no bytes, they come as base64."""
     field = f"{where}.{column.name}"
-    test, what = _KINDS[column.kind]
-    if not test(value):
-        refuse(field, f"must be {what}.")
-    words = WORDS.get((table, column.name))
-    if words is not None and value not in words:
-        refuse(field, f"must be one of {', '.join(sorted(words))}.")
-    shape = SHAPES.get((table, column.name))
-    if shape is not None and not shape[0](value):
-        refuse(field, f"must be {shape[1]}.")
-    return base64.b64decode(value) if column.kind == "bytes" else value
-
-
-def _is_int(value: Any, most: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < most
-
-
-def _is_base64(value: Any) -> bool:
-    try:
-        return isinstance(value, str) and bool(base64.b64decode(value, validate=True))
-    except (binascii.Error, ValueError):
-        return False
-
-
-def _is_clean(value: Any) -> bool:
-    return bool(sanitise_json(value) == value)
-
-
-# kind -> its test, and what it is in words
-_KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "int": (lambda value: _is_int(value, MAX_NUMBER), f"a whole number from 0 to {MAX_NUMBER - 1}"),
-    "instant": (lambda value: _is_int(value, MAX_INSTANT), "microseconds since 1970, a whole number"),
-    "text": (lambda value: isinstance(value, str) and sanitise(value) == value, "a text without NUL or half pairs"),
-    "flag": (lambda value: isinstance(value, bool), "true or false"),
-    "bytes": (_is_base64, "base64"),
-    "object": (lambda value: isinstance(value, dict) and _is_clean(value), "an object"),
-    "list": (lambda value: isinstance(value, list) and _is_clean(value), "a list"),
-    "json": (_is_clean, "JSON without NUL or half pairs in its texts"),
-}
+    if column.kind == "bytes" and value is not None:
+        try:
+            value = base64.b64decode(value, validate=True)
+        except (TypeError, ValueError):
+            refuse(field, "must be base64.")
+    wanted = misfit(table, column, value)
+    if wanted is not None:
+        refuse(field, f"must be {wanted}.")
+    return value

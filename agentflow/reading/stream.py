@@ -13,6 +13,7 @@ from agentflow.message import TurnState
 from agentflow.reading.lookup import session_of, step_of, turn_of
 from agentflow.reading.pieces import Pieces
 from agentflow.reading.status import STANDING_STILL, is_dead, is_running
+from agentflow.store.cause import cause_of, naming_damage
 from agentflow.store.protocol import Store
 from agentflow.store.records import SessionRecord
 
@@ -30,13 +31,9 @@ async def stream(
     Live events come from the feeds of this process, those of other processes from the log. Raises `SessionNotFound`,
     `TurnNotFound`, `InvalidInput`.
     """
-    record = await session_of(store, session_id)
-    if arguments.whole_number(after_seq, "after_seq") > record.seq:
-        raise InvalidInput(
-            f"after_seq: session {session_id!r} has {record.seq} events; there is none after {after_seq} yet.",
-            detail={"field": "after_seq", "session_id": session_id},
-        )
-    end = await _end(store, record, turn_id, follow=arguments.flag(follow, "follow"))
+    async with naming_damage(store, session_id):
+        record = await _begun(store, session_id, after_seq)
+        end = await _end(store, record, turn_id, follow=arguments.flag(follow, "follow"))
     ears = _Ears(store, feeds, record)
     seq, replies = after_seq, _Replies()
     try:
@@ -78,6 +75,8 @@ async def stream(
                     elif event.seq > seq + 1 or event.type == events.SESSION_CREATED:
                         behind = True  # another process wrote in between, or the session was erased: look
                         break
+    except Exception as error:
+        raise await cause_of(error, store, session_id)  # noqa: B904  # the error itself, or one that has it as cause
     finally:
         ears.close()
 
@@ -171,6 +170,16 @@ class _End:
         if self.turn_id is None:
             return event.seq >= self._seq
         return event.type == events.DONE and event.turn_id == self.turn_id and event.seq >= self._seq
+
+
+async def _begun(store: Store, session_id: str, after_seq: int) -> SessionRecord:
+    record = await session_of(store, session_id)
+    if arguments.whole_number(after_seq, "after_seq") > record.seq:
+        raise InvalidInput(
+            f"after_seq: session {session_id!r} has {record.seq} events; there is none after {after_seq} yet.",
+            detail={"field": "after_seq", "session_id": session_id},
+        )
+    return record
 
 
 async def _end(store: Store, record: SessionRecord, turn_id: str | None, *, follow: bool) -> _End:

@@ -22,10 +22,14 @@ from agentflow.records.naming import given_name
 from agentflow.records.retention import Retention, age_of
 from agentflow.records.snapshots import as_dict
 from agentflow.records.timers import Timer, Timers
+from agentflow.store.cause import names_damage
 from agentflow.store.protocol import Store
 from agentflow.turn.rules.packed_json import unpack
 
+MOST_DAMAGES = 100
 
+
+@names_damage
 class Records:
     """What is kept beside the turns of a project's sessions; reached as `runtime.records`."""
 
@@ -108,6 +112,17 @@ class Records:
     async def timers(self) -> list[Timer]:
         """What time alone will change, of all sessions, the next one first (T21, X11, R12)."""
         return await self._timers.all()
+
+    async def check(self, session_id: str | None = None) -> list[dict[str, Any]]:
+        """What is damaged in the rows of a session, or of all: the first 100 columns that no work of ours leaves so.
+
+        `[{table, column, row, problem}]`; `row` has the columns that name the row, `problem` what the column must do.
+        Empty where every row is as it must be. It reads all of them. Raises `SessionNotFound`.
+        """
+        if session_id is not None:
+            await session_of(self._store, session_id)
+        found = await self._store.damages(session_id, MOST_DAMAGES)
+        return [{"table": each.table, "column": each.column, "row": each.row, "problem": each.wanted} for each in found]
 
     async def snapshots(self, session_id: str) -> dict[str, Any]:
         """Whether a session is snapshotted, and the data its flows loaded, in order (R8).

@@ -6,8 +6,9 @@ import logging
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 
-from agentflow.errors import AgentNotFound, InvalidConfig
+from agentflow.errors import AgentflowError, StaleOwner, StoreError
 from agentflow.reading.status import is_running, open_pause
+from agentflow.store.cause import cause_of
 from agentflow.store.protocol import Store
 
 _log = logging.getLogger("agentflow.runtime")
@@ -51,7 +52,10 @@ class Queues:
         """Begin what waits in the sessions in which nobody runs anything; those of `running` are seen to."""
         for session_id in list(self._waiting):
             if session_id not in running:
-                await self._serve(session_id)
+                try:
+                    await self._serve(session_id)
+                except Exception as error:
+                    await self._leave(session_id, error)
 
     async def _serve(self, session_id: str) -> None:
         """Turns that others queued are left to them, unless nobody seems to begin them for a while."""
@@ -65,8 +69,18 @@ class Queues:
             return
         waiting.polls += 1
         wanted = waiting.turn_ids if waiting.polls < _PATIENCE_POLLS else None
-        try:
-            await self._take_up(session_id, waiting.agent, wanted)
-        except (AgentNotFound, InvalidConfig) as error:
-            _log.warning("the queue of session %s stays as it is: %s", session_id, error)
-            del self._waiting[session_id]
+        await self._take_up(session_id, waiting.agent, wanted)
+
+    async def _leave(self, session_id: str, error: Exception) -> None:
+        """Leave a queue that cannot go on to others: of no agent, or of a damaged session.
+
+        Raises `StoreError` when the database is away: then it waits with all others.
+        """
+        if isinstance(error, StaleOwner):
+            return  # somebody else was first: the next look tells
+        told = await cause_of(error, self._store, session_id)
+        if told is error and isinstance(error, StoreError):
+            raise error
+        fault = None if isinstance(told, AgentflowError) else told
+        _log.warning("the queue of session %s stays as it is: %s", session_id, told, exc_info=fault)
+        del self._waiting[session_id]

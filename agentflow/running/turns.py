@@ -23,6 +23,7 @@ from agentflow.records.chat_names import ChatNames
 from agentflow.result import Receipt, TurnResult
 from agentflow.running.queues import Queues
 from agentflow.running.waker import Waker
+from agentflow.store.cause import naming_damage
 from agentflow.store.outcomes import Claimed, Given, Queued, Recorded, Refused, Replayed, Stopped
 from agentflow.store.protocol import Store
 from agentflow.store.requests import Claim, Owning, Settle, Stop
@@ -270,8 +271,9 @@ class RunningTurns:
         """Start the first waiting turn of every queue that nobody serves; the others follow by themselves (C21)."""
         for session_id, name in await self._store.left_queues():
             try:
-                await self.take_up(session_id, str(self._agents.of_session(name).config.path))
-            except (AgentNotFound, InvalidConfig) as error:
+                async with naming_damage(self._store, session_id):
+                    await self.take_up(session_id, str(self._agents.of_session(name).config.path))
+            except (AgentNotFound, InvalidConfig, StoreError) as error:
                 _log.warning("the queue of session %s stays as it is: %s", session_id, error)
 
     async def run_queue(self, session_id: str, reference: str) -> list[TurnResult]:

@@ -33,6 +33,7 @@ from agentflow.store.outcomes import (
 )
 from agentflow.store.records import (
     CallLeftOpen,
+    Damage,
     Listed,
     PathEntry,
     Planned,
@@ -180,5 +181,9 @@ class Store(Protocol):
 
     async def delete(self, session_id: str, alive: Alive) -> bool:
         """Erase the session and all its rows; false when there is none, `TurnAlreadyActive` when it runs (R12)."""
+
+    async def damages(self, session_id: str | None, most: int) -> list[Damage]:
+        """The first damaged columns of a session, or for null of all; none where every row is as it must be (Z1)."""
+        ...
 
     async def close(self) -> None: ...

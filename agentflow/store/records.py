@@ -207,3 +207,16 @@ class SnapshotRecord(NamedTuple):
     chars: int
     problem: str | None
     at: Instant
+
+
+class Damage(NamedTuple):
+    """A row's column that is not what it must be; `row` has the columns that name the row, the session's id first."""
+
+    table: str
+    column: str
+    row: dict[str, Any]
+    wanted: str
+
+    def __str__(self) -> str:
+        row = ", ".join(f"{name} {value!r}" for name, value in self.row.items())
+        return f"{self.table}.{self.column} of the row with {row} must {self.wanted}"

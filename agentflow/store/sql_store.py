@@ -13,6 +13,7 @@ from agentflow.conversation.queue import Entry
 from agentflow.conversation.tree import Place
 from agentflow.events import Event
 from agentflow.live.home import Home
+from agentflow.store.damage import search
 from agentflow.store.jobs import append, settle
 from agentflow.store.jobs.claim import claim, take_up
 from agentflow.store.jobs.delete import delete
@@ -40,6 +41,7 @@ from agentflow.store.reads.turn_rows import executions, turn_rows
 from agentflow.store.reads.versions import versions_at
 from agentflow.store.records import (
     CallLeftOpen,
+    Damage,
     Listed,
     PathEntry,
     Planned,
@@ -211,6 +213,9 @@ class SqlStore:
 
     async def delete(self, session_id: str, alive: Alive) -> bool:
         return await self._writer.run(lambda tx: delete(tx, session_id, alive), session_id)
+
+    async def damages(self, session_id: str | None, most: int) -> list[Damage]:
+        return await self._reader.run(lambda tx: search.damages(tx, session_id, most))
 
     async def close(self) -> None:
         """Finish the jobs given so far, then let go of the database."""

@@ -23,6 +23,7 @@ from agentflow.live.history_cache import HistoryCache, Remembered
 from agentflow.live.interrupt import Interrupt, Interrupted
 from agentflow.message import TurnState
 from agentflow.result import TurnResult
+from agentflow.store.cause import cause_of
 from agentflow.store.outcomes import Claimed
 from agentflow.store.protocol import Store
 from agentflow.store.requests import Owning
@@ -118,13 +119,28 @@ class StepRunner:
         history = StartingHistory(self._step, self._journal, self._cache, self._agent)
         try:
             return await history.execution(started), None
-        except (StaleOwner, StoreError):
+        except StaleOwner:
             raise
         except Exception as error:
-            _log.exception("the history of turn %s cannot be read", self.turn_id)
+            failure = await self._failure(error)
             execution = history.execution_of(started, History(self._agent.model.name), None)
             execution.in_flight.wait(self._claimed.call_id, self._agent.model.name)
-            return execution, ending.fail(execution, _internal(error), None, self._new_id)
+            return execution, ending.fail(execution, failure, None, self._new_id)
+
+    async def _failure(self, error: Exception) -> AgentflowError:
+        """What the turn fails with: an error of ours, the damaged row that it comes of, or a fault.
+
+        Raises `StoreError` where the database is away: then nothing can be written of it.
+        """
+        told = await cause_of(error, self._store, self._journal.session_id)
+        if told is error and isinstance(error, StoreError):
+            raise error
+        if isinstance(told, AgentflowError):
+            if told is not error:
+                _log.error("turn %s cannot go on: %s", self.turn_id, told)
+            return told
+        _log.error("turn %s failed inside agentflow", self.turn_id, exc_info=error)
+        return InternalError(f"agentflow failed: {type(error).__name__}: {error}")
 
     # -- the loop --------------------------------------------------------------------------------------------------
 
@@ -153,13 +169,10 @@ class StepRunner:
                 return ending.interrupt(execution, interrupted.reason, self._new_id)
             name = "turn_timeout_secs"
             return ending.fail(execution, limit_reached(name, self.settings.turn_timeout_secs), name, self._new_id)
-        except (StaleOwner, StoreError):
+        except StaleOwner:
             raise
-        except AgentflowError as error:
-            return ending.fail(execution, error, None, self._new_id)
         except Exception as error:
-            _log.exception("turn %s failed inside agentflow", self.turn_id)
-            return ending.fail(execution, _internal(error), None, self._new_id)
+            return ending.fail(execution, await self._failure(error), None, self._new_id)
 
     def _ending(self, execution: Execution, decision: Ended) -> Ending:
         match decision:
@@ -239,7 +252,3 @@ class StepRunner:
             journal.session_id,
             Remembered(journal.session_key, execution.place, is_lean, transcript.earlier, blobs, transcript.report),
         )
-
-
-def _internal(error: Exception) -> InternalError:
-    return InternalError(f"agentflow failed: {type(error).__name__}: {error}")

@@ -36,6 +36,7 @@ def command(
         project_of(agent, project),
         db,
         lambda runtime: runtime.explain(agent, session, inputs=runtime.read_inputs(agent, inputs)),
+        trusted=True,  # its flows are imported
     )
     if as_json:
         output.json(found, indent=2)

@@ -2,6 +2,6 @@
 
 from ..lazy import LazyGroup
 
-COMMANDS = {"upgrade": ".db.upgrade"}
+COMMANDS = {"check": ".db.check", "upgrade": ".db.upgrade"}
 
 command = LazyGroup("db", table=COMMANDS, help="Look after the database.")

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import sys
+from pathlib import Path
 from typing import Any, TextIO
 
 from .area import AREA, raw_standard_error, width_of
@@ -25,6 +26,7 @@ class Output:
         self.usable = True
         self.quiet = False  # of what only goes on, nothing is told
         self.markdown = False  # on a terminal the answer is laid out
+        self.database: tuple[Path, str | None] | None = None  # project and --db of the command, once it works on them
         self._stream = stream
 
     @property

@@ -26,7 +26,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("models", "tools", "live"),
     ("store", "agents", "scenarios"),
     ("store.sql",),
-    ("store.notices", "store.reads", "store.ended"),
+    ("store.notices", "store.reads", "store.ended", "store.damage"),
     ("store.session",),
     ("store.ledger",),
     ("store.jobs",),

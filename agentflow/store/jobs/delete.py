@@ -39,17 +39,19 @@ SELECT used.*, {_CONFIG.replace("s.key", "used.key")} FROM (
 
 def delete(tx: Tx, session_id: str, alive: Alive) -> bool:
     """Erase the session with every row of it; false when there is none. Raises `TurnAlreadyActive`."""
-    row = tx.one(_HAS + (" FOR UPDATE OF session" if tx.is_postgres else ""), session_id)
+    with tx.any_text():  # a damaged session can be given up
+        row = tx.one(_HAS + (" FOR UPDATE OF session" if tx.is_postgres else ""), session_id)
     if row is None:
         return False
     key, owner, lease_until, turn_id = row
-    if turn_id is not None and alive(owner or "", lease_until or 0, turn_id):
+    owner, lease_until = owner if isinstance(owner, str) else "", lease_until if isinstance(lease_until, int) else 0
+    if turn_id is not None and alive(owner, lease_until, turn_id):
         raise TurnAlreadyActive(
             f"Session {session_id!r} is running turn {turn_id}; stop it before deleting the session.",
             detail={
                 "session_id": session_id,
                 "turn_id": turn_id,
-                "retry_after": max((lease_until or 0) - instant(), 0) / SECOND,
+                "retry_after": max(lease_until - instant(), 0) / SECOND,
             },
         )
     return _erase(tx, key)

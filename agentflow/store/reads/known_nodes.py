@@ -24,7 +24,8 @@ _ANCESTRY = (
     "WITH RECURSIVE up(number, parent, fork_depth, execution) AS ("
     "SELECT number, parent, fork_depth, execution FROM branch WHERE session_key = ? AND number = ? "
     "UNION ALL SELECT branch.number, branch.parent, branch.fork_depth, branch.execution FROM branch JOIN up "
-    "ON branch.number = up.parent WHERE branch.session_key = ?) SELECT number, parent, fork_depth, execution FROM up"
+    "ON branch.number = up.parent AND branch.number < up.number WHERE branch.session_key = ?) "
+    "SELECT number, parent, fork_depth, execution FROM up"
 )
 
 

@@ -36,7 +36,7 @@ WITH RECURSIVE line (number, parent, fork_depth, last) AS (
     SELECT number, parent, fork_depth, CAST(? AS INTEGER) FROM branch WHERE session_key = ? AND number = ?
     UNION ALL
     SELECT b.number, b.parent, b.fork_depth, line.fork_depth FROM line JOIN branch b
-    ON b.session_key = ? AND b.number = line.parent
+    ON b.session_key = ? AND b.number = line.parent AND b.number < line.number
 )
 """
 _PATH = f"""

@@ -10,6 +10,7 @@ from agentflow import events
 from agentflow.clock import Instant
 from agentflow.conversation.tree import Place
 from agentflow.conversation.view import Write
+from agentflow.errors import StoreError
 from agentflow.events import LogEntry
 from agentflow.message import Message
 from agentflow.store.reads.messages import message_at
@@ -81,8 +82,16 @@ class SessionRow:
         if row is None:
             return None
         session = cls(*row)
+        session._refuse_damaged()
         session._read_epoch = session.epoch
         return session
+
+    def _refuse_damaged(self) -> None:
+        """What is counted on from here must be numbers: everything that is written hangs on them (Z1)."""
+        numbers = (self.seq, self.epoch, self.queued, self.turns, self.steps, self.executions, self.branches)
+        place = (self.branch, self.depth)
+        if {*map(type, numbers)} != {int} or (place != (None, None) and {*map(type, place)} != {int}):
+            raise StoreError("The session's row is damaged.", detail={"damaged": True})
 
     @classmethod
     def made(cls, tx: Tx, session_id: str, agent: str, environment: str, at: Instant) -> SessionRow:

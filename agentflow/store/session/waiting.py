@@ -12,7 +12,7 @@ from agentflow.clock import Instant
 from agentflow.conversation import queue
 from agentflow.conversation.inbox import parse_input, refuse_blank
 from agentflow.conversation.queue import Deliverable, Entry
-from agentflow.errors import AgentflowError
+from agentflow.errors import AgentflowError, InvalidInput, StoreError
 from agentflow.events import LogEntry
 from agentflow.message import TurnState, Usage
 from agentflow.store.ended.turn_ended import turn_ended
@@ -110,9 +110,16 @@ def load(tx: Tx, session_key: int) -> list[Entry]:
     """The queue, first to start first."""
     found = tx.all("SELECT turn_id, input FROM queue_entry WHERE session_key = ? ORDER BY number", session_key)
     return [
-        _entry(turn_id, [cast(Deliverable, parse_input(stored_json(text))) for _, text in group])
+        _entry(turn_id, [_input(text) for _, text in group])
         for turn_id, group in groupby(found, key=lambda row: str(row[0]))
     ]
+
+
+def _input(text: str) -> Deliverable:
+    try:
+        return cast(Deliverable, parse_input(stored_json(text)))
+    except InvalidInput as error:  # it was parsed before it was stored
+        raise StoreError(f"What waits in the queue is no input: {error.message}", detail={"damaged": True}) from None
 
 
 def _entry(turn_id: str, inputs: Sequence[Deliverable]) -> Entry:

@@ -224,6 +224,7 @@ def _use_wal(connection: sqlite3.Connection) -> None:
             time.sleep(0.01)
 
 
+_NO_TEXT = "Could not decode to UTF-8"  # SQLite keeps whatever bytes it was given as a text
 _RETRIED = frozenset({"40001", "40P01"})  # serialization failure, deadlock
 
 
@@ -283,13 +284,15 @@ def _refusal(where: str, error: Exception, *, violated: bool) -> StoreError:
         _log.error("%s holds a row that another one contradicts: %s", where, error)
         wrapped = StoreError(
             f"{where} refused the work: it contradicts what is recorded already. Nothing of it was written; the log "
-            "has the details."
+            "has the details.",
+            detail={"damaged": True},
         )
     else:
         said = (str(error).strip() or type(error).__name__).splitlines()
         if len(said) > 1:
             _log.warning("%s refused the work: %s", where, error)
-        wrapped = StoreError(f"{where} refused the work: {said[0]}.")
+        no_text = {"damaged": True} if _NO_TEXT in said[0] else None
+        wrapped = StoreError(f"{where} refused the work: {said[0]}.", detail=no_text)
     wrapped.__cause__ = error
     return wrapped
 

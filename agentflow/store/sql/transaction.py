@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 from typing import Any
 
@@ -63,6 +64,19 @@ class Tx:
                 self._cursor.execute(more)
         if self.is_postgres:
             self._cursor.execute("CLOSE rows_in_turn")
+
+    @contextmanager
+    def any_text(self) -> Iterator[None]:
+        """Read also what is no UTF-8, as halves of pairs; SQLite alone can hold such texts."""
+        if self.is_postgres:
+            yield
+            return
+        connection = self._cursor.connection
+        connection.text_factory = lambda stored: stored.decode("utf-8", "surrogateescape")
+        try:
+            yield
+        finally:
+            connection.text_factory = str
 
     def execute(self, sql: str, *params: Any) -> int:
         """The number of rows written."""

@@ -7,6 +7,8 @@ import zlib
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from agentflow.errors import StoreError
+from agentflow.text import stored_json
 from agentflow.tools.plain_values import is_plain
 
 MAX_CHARS = 1_000_000
@@ -41,8 +43,15 @@ def pack(value: Any) -> Packed:
 
 
 def unpack(body: bytes) -> Any:
-    """The data of a body."""
-    return json.loads(zlib.decompress(body))
+    """The data of a body. Raises `StoreError` for what `pack` has not made; it unpacks no more than that could (Z3)."""
+    unpacking = zlib.decompressobj()
+    try:
+        text = unpacking.decompress(body, MAX_CHARS)
+    except zlib.error as error:
+        raise StoreError(f"A snapshot is damaged: {error}.", detail={"damaged": True}) from None
+    if not unpacking.eof:
+        raise StoreError("A snapshot is damaged: it is cut, or too long.", detail={"damaged": True})
+    return stored_json(text.decode("ascii", "replace"))
 
 
 def _text(value: Any, *, sort_keys: bool) -> str:

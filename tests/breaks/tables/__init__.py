@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from tests.breaks.tables import closing, erasing, evaluation, pauses, process, writes
+from tests.breaks.tables import closing, damage, erasing, evaluation, pauses, process, writes
 
-BREAKS = tuple(entry for table in (closing, erasing, pauses, writes, process, evaluation) for entry in table.BREAKS)
+_TABLES = (closing, damage, erasing, pauses, writes, process, evaluation)
+BREAKS = tuple(entry for table in _TABLES for entry in table.BREAKS)

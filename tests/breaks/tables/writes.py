@@ -89,8 +89,8 @@ BREAKS = (
     ),
     Break(
         "delete-running", "store/jobs/delete.py",
-        'if turn_id is not None and alive(owner or "", lease_until or 0, turn_id):\n        raise',
-        'if turn_id is None and alive(owner or "", lease_until or 0, turn_id):\n        raise',
+        "if turn_id is not None and alive(owner, lease_until, turn_id):\n        raise",
+        "if turn_id is None and alive(owner, lease_until, turn_id):\n        raise",
         ("contract/test_store_writes.py::test_a_running_session_is_not_deleted",),
         "A session is deleted under its running turn.",
     ),
