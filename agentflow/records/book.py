@@ -35,6 +35,7 @@ class Records:
 
     def __init__(self, store: Store, feeds: Feeds, files: AgentFiles, new_id: NewId) -> None:
         self._store = store
+        self._files = files
         self._feeds = feeds
         self._retention = Retention(store, files)
         self._timers = Timers(store, files)
@@ -163,9 +164,10 @@ class Records:
         people `md` or one `html` page that asks nobody for anything (R12).
 
         Returns the text, or null when it went into the file `to`, however long it is. It is the session as it was at
-        one moment; a turn that runs is in it with what it has committed. Raises `SessionNotFound`, `InvalidInput`.
+        one moment; a turn that runs is in it with what it has committed. Secrets that the environment and the agent's
+        file hold by now are left out. Raises `SessionNotFound`, `InvalidInput`.
         """
-        with await moving.export(self._store.ledger, session_id, format) as file:
+        with await moving.export(self._store.ledger, self._files, session_id, format) as file:
             if to is None:
                 return file.read().decode()
             await asyncio.to_thread(shutil.copyfileobj, file, to)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, BinaryIO, cast
 
 from agentflow import clock
+from agentflow.config.last_good import AgentFiles
 from agentflow.conversation import arguments
-from agentflow.errors import SessionTaken, no_session
+from agentflow.errors import AgentflowError, SessionTaken, no_session
 from agentflow.portable.brought import Brought
 from agentflow.portable.markdown import markdown
 from agentflow.portable.page import page
+from agentflow.portable.redacted import redacted
 from agentflow.portable.written import json_lines, json_object
+from agentflow.secrets.known import learn_environment
 from agentflow.store.ledger_protocol import Ledger
 from agentflow.store.portable import Portable
 
@@ -27,15 +32,16 @@ IN_MEMORY = 8_000_000
 """Bytes; what is more waits in a file without a name until it is handed over."""
 
 
-async def export(ledger: Ledger, session_id: str, format_: str) -> BinaryIO:
+async def export(ledger: Ledger, files: AgentFiles, session_id: str, format_: str) -> BinaryIO:
     """The session as it is at one moment, in an open file at its start. Raises `SessionNotFound`, `InvalidInput`."""
     write = FORMATS[arguments.one_of(format_, "format", tuple(FORMATS))]
     file = cast(BinaryIO, tempfile.SpooledTemporaryFile(IN_MEMORY))  # noqa: SIM115  # handed over open
 
     def put(session: Portable) -> None:
+        _learn_secrets(files, session.session["agent"])
         file.seek(0)
         file.truncate()
-        file.writelines(piece.encode() for piece in write(session))
+        file.writelines(piece.encode() for piece in write(redacted(session)))
 
     try:
         if not await ledger.take_out(arguments.session_id(session_id), put):
@@ -45,6 +51,13 @@ async def export(ledger: Ledger, session_id: str, format_: str) -> BinaryIO:
         raise
     file.seek(0)
     return file
+
+
+def _learn_secrets(files: AgentFiles, agent: str) -> None:
+    """Those of the environment, and of the agent's file as it is now, where there is one that can be read."""
+    learn_environment(os.environ)
+    with contextlib.suppress(AgentflowError):
+        files.get(agent)
 
 
 async def bring(ledger: Ledger, file: BinaryIO, session_id: str | None) -> dict[str, Any]:

@@ -64,6 +64,11 @@ def learn_environment(environment: Mapping[str, str]) -> None:
             learn(value, f"${{{name}}}")
 
 
+def knows_any() -> bool:
+    """Whether there is a secret to leave out."""
+    return _Known.pattern is not None
+
+
 def without_known(text: str) -> str:
     """The text with something else in the place of every value that was learned."""
     pattern = _Known.pattern

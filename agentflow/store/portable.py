@@ -1,7 +1,7 @@
 """What of a session leaves the database with it: every table's columns, and the order that its rows go in.
 
-A session's key, and who runs it where, belong to the database and stay. When it was last used is not told either: an
-import is a use of its own.
+A session's key, who runs it where, and the span of a paused turn belong to the database and stay. When it was last used
+is not told either: an import is a use of its own.
 """
 
 from __future__ import annotations
@@ -50,8 +50,7 @@ _TABLES = (
         "number",
         "number int, id text, state text, config_hash text, created_at instant, ended_at instant?, request object?, "
         "tools_hash text?, plan text?, after_seq int, error object?, limit_name text?, data json?, input int?, "
-        "output int?, cache_read int?, cache_write int?, cost text?, first_step int, execution int?, "
-        "traceparent text?",
+        "output int?, cache_read int?, cache_write int?, cost text?, first_step int, execution int?",
     ),
     (
         "step",

@@ -24,7 +24,7 @@ from tests.both_databases import on_both_databases
 from tests.scenarios.support import call, rows
 
 # what belongs to the database and to whoever runs it
-OURS = {"session_key", "key", "epoch", "owner", "lease_until", "stop_turn", "updated_at"}
+OURS = {"session_key", "key", "epoch", "owner", "lease_until", "stop_turn", "updated_at", "traceparent"}
 ASK = call("ask_user", questions=[{"header": "Which", "question": "Which one?"}])
 
 
