@@ -65,6 +65,7 @@ if _typing.TYPE_CHECKING:
     from agentflow.models.recording.recorder import Recorder
     from agentflow.models.recording.replay import Replay
     from agentflow.models.scripted_model import ScriptedModel
+    from agentflow.models.switching.switch import ModelSwitch
     from agentflow.once import run_turn, with_runtime
     from agentflow.portable.drawn_tree import drawn_tree
     from agentflow.records.timers import Timer
@@ -109,6 +110,7 @@ _HOMES = {
     "agentflow.models.recording.recorder": ("Recorder",),
     "agentflow.models.recording.replay": ("Replay",),
     "agentflow.models.scripted_model": ("ScriptedModel",),
+    "agentflow.models.switching.switch": ("ModelSwitch",),
     "agentflow.once": ("run_turn", "with_runtime"),
     "agentflow.portable.drawn_tree": ("drawn_tree",),
     "agentflow.records.timers": ("Timer",),
@@ -153,6 +155,7 @@ __all__ = [
     "MessageNotFound",
     "ModelError",
     "ModelRequest",
+    "ModelSwitch",
     "NoPendingQuestion",
     "NotFound",
     "QuestionAlreadyAnswered",

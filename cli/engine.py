@@ -59,7 +59,7 @@ _markdown_option = click.option(
     callback=_set_markdown,
     help="On a terminal, show the answer as Markdown is meant, once it is whole.",
 )
-_color_option = click.option(
+color_option = click.option(
     "--color",
     type=click.Choice(get_args(Choice)),
     default="auto",
@@ -83,7 +83,7 @@ def engine_options(command: F) -> F:
 
 def following_options(command: F) -> F:
     """Gives a command that follows a turn `--markdown`, `--quiet` and `--color`; they set the output, no parameter."""
-    return _markdown_option(_quiet_option(_color_option(command)))
+    return _markdown_option(_quiet_option(color_option(command)))
 
 
 def recording_options(command: F) -> F:
@@ -122,9 +122,16 @@ def place(project: Path, db: str | None) -> tuple[str, ...]:
 
 
 def with_runtime(
-    project: Path, db: str | None, work: Callable[[Runtime], Awaitable[T]], open_model: Callable[..., Any] | None = None
+    project: Path,
+    db: str | None,
+    work: Callable[[Runtime], Awaitable[T]],
+    open_model: Callable[..., Any] | None = None,
+    *,
+    serve_queues: bool = False,
 ) -> T:
-    """Opens the project, does the work and closes it again; queues of other requests are left alone."""
+    """Opens the project, does the work and closes it again; queues of other requests are left alone, unless a command
+    stays for them.
+    """
     from agentflow import own_process, with_runtime
 
     from .log import shown_log
@@ -132,7 +139,7 @@ def with_runtime(
     own_process()
     _opened(project, db)
     with _naming_option(db), shown_log():
-        return with_runtime(work, project, db=db, serve_queues=False, open_model=open_model)
+        return with_runtime(work, project, db=db, serve_queues=serve_queues, open_model=open_model)
 
 
 def reading(project: Path, db: str | None, work: Callable[[Runtime], Awaitable[T]], *, trusted: bool = False) -> T:

@@ -20,6 +20,7 @@ from .terminal.plain import PlainStream
 
 COMMANDS = {
     "run": ".turns.run",
+    "chat": ".chat.command",
     "submit": ".turns.submit",
     "answer": ".turns.answer",
     "stop": ".turns.stop",

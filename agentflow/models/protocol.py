@@ -85,8 +85,11 @@ class Model(Protocol):
     when nobody thinks: whoever shows an answer says so.
     """
 
-    name: str
-    scripted: bool
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def scripted(self) -> bool: ...
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Delta, None]:
         """One attempt, streamed.

@@ -20,13 +20,15 @@ from agentflow.store.records import SessionRecord
 async def explain(
     store: Store, agent: LoadedAgent, record: SessionRecord | None, session_id: str, inputs: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """`{agent_id, session_id, model, messages, tools, sections: [{name, chars, tokens}], chars, tokens, room, damage}`.
+    """`{agent_id, session_id, model, messages, tools, sections: [{name, chars, tokens}], chars, tokens, window, room,
+    damage, observability}`.
 
     `messages` are what the model reads before the next message is added. `tokens` is the count that making room goes
     by: what the provider reported last, and what has changed since (X5); those of a section are one for every four
-    characters. `room` says for each way of making room what it compares and what it would cut (`Forecast`).
-    `damage` is null, or what the next turn repairs: `{closed, left_out}`, calls without a result and ids of results
-    without a call. Raises `InvalidInput` for inputs that the agent does not take.
+    characters. `window` is how many the model can read, by its own or the settings' size, null when neither is known.
+    `room` says for each way of making room what it compares and what it would cut (`Forecast`). `damage` is null, or
+    what the next turn repairs: `{closed, left_out}`, calls without a result and ids of results without a call.
+    `observability` is the agent's setting (R5). Raises `InvalidInput` for inputs that the agent does not take.
     """
     path: list[Message] = []
     paused = False
@@ -64,8 +66,10 @@ async def explain(
         ],
         "chars": built.chars,
         "tokens": tokens_to_read(report, built.chars),
+        "window": agent.context.window or settings.compaction_context_window_tokens or None,
         "room": [each.as_dict() for each in room],
         "damage": damage,
+        "observability": settings.observability,
     }  # fmt: skip
 
 

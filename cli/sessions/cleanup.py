@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from ..chat.history import forget, history_file
 from ..engine import engine_options, reading, with_runtime
 from ..terminal.output import Output, note
 from ..terminal.plain import one_line
@@ -27,6 +28,8 @@ def command(
     """
     opened = reading if dry_run else with_runtime
     swept = opened(project, db, lambda runtime: runtime.records.sweep(older_than=older_than, dry_run=dry_run))
+    if not dry_run:
+        forget(history_file(), swept["deleted"])
     if as_json:
         output.json(swept, indent=2)
         return

@@ -41,7 +41,7 @@ def command(
     db: str | None,
 ) -> None:
     """Write each SESSION as it is now: `json` and `jsonl` can be imported again, `md` and `html` are for people."""
-    chosen = format_ or _ending(target) or "md"
+    chosen = format_ or format_of(target) or "md"
     if target is None and len(sessions) > 1:
         raise click.UsageError("several sessions go into a folder: name it with -o")
     paths = {} if target is None else _paths(sessions, target, chosen)
@@ -54,7 +54,7 @@ def command(
             text = await runtime.records.export(sessions[0], chosen) or ""
             output.write(escaped(text) if chosen in ("json", "jsonl") else text)
         for session, path in paths.items():
-            await _write(runtime, session, chosen, path)
+            await write_export(runtime, session, chosen, path)
             note(f"wrote {path}")
 
     reading(project, db, export)
@@ -68,7 +68,8 @@ def _paths(sessions: Sequence[str], target: Path, format_: str) -> dict[str, Pat
     return {session: target / f"{_file_name(session)}.{format_}" for session in sessions}
 
 
-def _ending(target: Path | None) -> str | None:
+def format_of(target: Path | None) -> str | None:
+    """The format that a file's name ends in."""
     ending = "" if target is None else target.suffix.removeprefix(".")
     return ending if ending in FORMATS else None
 
@@ -83,7 +84,7 @@ def _file_name(session: str) -> str:
     return f"{name[: _LONGEST - 17]}-{sha256(session.encode()).hexdigest()[:16]}"
 
 
-async def _write(runtime: Runtime, session: str, format_: str, path: Path) -> None:
+async def write_export(runtime: Runtime, session: str, format_: str, path: Path) -> None:
     """The whole file or none: what went wrong half-way is not left lying there."""
     part = path.with_name(f".{path.name}.part")
     try:

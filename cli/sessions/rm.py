@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..chat.history import forget, history_file
 from ..engine import engine_options, with_runtime
 from ..terminal.output import note
 
@@ -23,6 +24,7 @@ def command(sessions: tuple[str, ...], project: Path, db: str | None) -> None:
     async def delete(runtime: Runtime) -> None:
         for session in sessions:
             await runtime.delete(session)
+            forget(history_file(), [session])
             note(f"deleted {session}")
 
     with_runtime(project, db, delete)

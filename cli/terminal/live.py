@@ -14,6 +14,14 @@ class LiveText:
         self._asked: set[str] = set()  # the calls whose replies a person reads
         self._broken = False  # its open line was ended already
 
+    def event(self, type_: str, data: dict[str, Any]) -> str:
+        """What an event adds to the text a person reads."""
+        if type_ == "llm.call.requested":
+            self.requested(data)
+        if type_ == "message.new":
+            return self.recorded(data["message"])
+        return self.delta(data) if type_ == "llm.delta" else ""
+
     def delta(self, data: dict[str, Any]) -> str:
         """What to print for one delta; each model call starts on a line of its own.
 

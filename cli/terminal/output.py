@@ -30,8 +30,13 @@ class Output:
         self._stream = stream
 
     @property
+    def terminal(self) -> TextIO | None:
+        """The stream, where it is a terminal."""
+        return self._stream if self._stream is not None and self._stream.isatty() else None
+
+    @property
     def is_terminal(self) -> bool:
-        return self._stream is not None and self._stream.isatty()
+        return self.terminal is not None
 
     @property
     def columns(self) -> int:

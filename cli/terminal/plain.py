@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Any, TextIO
+from unicodedata import category
 
 from .area import AREA, cells
 
@@ -33,6 +34,19 @@ def block(text: str, indent: str = "  ") -> str:
 def escaped(json_text: str) -> str:
     """JSON text whose texts carry none of it either: written as `\\uXXXX`."""
     return json_text.translate(_ESCAPED)
+
+
+_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+def visible(text: str) -> str:
+    """The text with every character that shows nothing written as `\\uXXXX`, so that nothing hides in it (F42)."""
+    return "".join(map(_seen, text))
+
+
+def _seen(each: str) -> str:
+    selects = "\ufe00" <= each <= "\ufe0f" or "\U000e0100" <= each <= "\U000e01ef"  # another look of what is before
+    return f"\\u{ord(each):04x}" if selects or (category(each) in _INVISIBLE and each not in "\n\t") else each
 
 
 def shortened(text: str, most: int) -> str:

@@ -47,7 +47,7 @@ class LiveAnswer(Answer):
         self._live = LiveText()
 
     def event(self, event: Event) -> None:
-        self.output.write(_coming(self._live, event))
+        self.output.write(self._live.event(event.type, event.data))
 
     def break_line(self) -> None:
         self.output.write(self._live.break_line())
@@ -68,7 +68,7 @@ class MarkdownAnswer(Answer):
         self._live, self._coming, self._shown = LiveText(), "", ""
 
     def event(self, event: Event) -> None:
-        self._coming += _coming(self._live, event)
+        self._coming += self._live.event(event.type, event.data)
         if event.type in ("llm.call.completed", "message.new") and self._coming:
             self._show(self._coming.removeprefix("\n"))
 
@@ -80,15 +80,6 @@ class MarkdownAnswer(Answer):
         colors = has_colors(COLOR.choice, os.environ, is_terminal=self.output.is_terminal)
         self.output.painted(laid_out(text, self.output.columns, colors=colors))
         self._coming, self._shown = "", text
-
-
-def _coming(live: LiveText, event: Event) -> str:
-    """What an event adds to the text a person reads."""
-    if event.type == "llm.call.requested":
-        live.requested(event.data)
-    if event.type == "message.new":
-        return live.recorded(event.data["message"])
-    return live.delta(event.data) if event.type == "llm.delta" else ""
 
 
 def laid_out(text: str, columns: int, *, colors: bool) -> str:

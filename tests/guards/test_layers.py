@@ -60,6 +60,7 @@ DOORS = {
     "transitions": ("agentflow/turn/rules/machine.py",),
     "click": ("cli/",),
     "rich": ("cli/terminal/views.py",),
+    "prompt_toolkit": ("cli/chat/screens/keyboard.py",),
     "regex": ("agentflow/bounds/patterns.py",),
     "opentelemetry": ("agentflow/telemetry/spans.py",),
     "fastapi": ("agentflow/server/",),
@@ -67,9 +68,14 @@ DOORS = {
     "uvicorn": ("agentflow/server/listening.py",),
 }
 
-# Loaded on use only; the migrations, and the classes a template is rendered with, are themselves loaded on use.
-ON_USE = ("litellm", "alembic", "jinja2", "jsonschema", "rich", "regex", "opentelemetry")
-LOADED_ON_USE = ("agentflow/store/sql/migrations/", "agentflow/config/keys/template_bounds.py")
+# Loaded on use only; the migrations, the classes a template is rendered with, and the screen of a chat are themselves
+# loaded on use.
+ON_USE = ("litellm", "alembic", "jinja2", "jsonschema", "rich", "prompt_toolkit", "regex", "opentelemetry")
+LOADED_ON_USE = (
+    "agentflow/store/sql/migrations/",
+    "agentflow/config/keys/template_bounds.py",
+    "cli/chat/screens/keyboard.py",
+)
 
 
 def _room(module: str) -> str:

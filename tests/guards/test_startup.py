@@ -9,7 +9,18 @@ import pytest
 
 from tests.guards.source import ROOT
 
-HEAVY = ("litellm", "sqlmodel", "sqlalchemy", "alembic", "jinja2", "jsonschema", "pydantic", "transitions", "asyncio")
+HEAVY = (
+    "litellm",
+    "sqlmodel",
+    "sqlalchemy",
+    "alembic",
+    "jinja2",
+    "jsonschema",
+    "pydantic",
+    "transitions",
+    "asyncio",
+    "prompt_toolkit",
+)
 
 PROBE = """
 import socket, sys
@@ -63,6 +74,7 @@ def test_a_turn_without_a_tracer_imports_no_telemetry() -> None:
         "from cli.main import run; assert run(['--version']) == 0",
         "from cli.main import run; assert run(['run', '--help']) == 0",
         "from cli.main import run; assert run(['sessions', '--help']) == 0",
+        "from cli.main import run; assert run(['chat', '--help']) == 0",
     ],
 )
 def test_starting_loads_nothing_heavy(code: str) -> None:

@@ -1,0 +1,1 @@
+"""Models that can be exchanged for others while their agents go on: switch."""

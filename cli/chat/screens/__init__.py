@@ -1,0 +1,1 @@
+"""Where a chat is typed and shown: typed → screen, with lines alone → keyboard; captured keeps others off it."""
