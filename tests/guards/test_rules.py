@@ -36,3 +36,11 @@ def test_each_rule_is_told_once_and_in_short() -> None:
 def test_the_first_page_lists_the_others() -> None:
     first = (ROOT / "docs" / "rules" / "README.md").read_text("utf-8")
     assert {f"({page.name})" for page in PAGES if page.name != "README.md"} <= set(re.findall(r"\([\w.]+\)", first))
+
+
+def test_every_promise_has_a_test_that_is_there() -> None:
+    page = (ROOT / "docs" / "rules" / "promises.md").read_text("utf-8")
+    named = re.findall(r"\| `([\w/]+\.py)(?:::(\w+))?` \|$", page, re.MULTILINE)
+    assert len(named) == len([line for line in page.splitlines() if line.startswith("| ") and "`" in line]) > 30
+    for file, test in named:
+        assert f"def {test}" in (ROOT / "tests" / file).read_text("utf-8"), f"{file}::{test}"

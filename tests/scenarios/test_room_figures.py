@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+import json
 from math import ceil
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agentflow import ModelRequest
+from agentflow import ModelRequest, run_turn
 from agentflow.testing import Kit
 from tests.scenarios.rooms import (
     FILLER,
@@ -22,7 +24,7 @@ from tests.scenarios.rooms import (
     replaced,
     texts,
 )
-from tests.scenarios.support import call
+from tests.scenarios.support import call, rows
 from tests.scenarios.test_making_room_fails import TOO_LONG
 from tests.scenarios.test_worker import proposal
 
@@ -184,3 +186,21 @@ def test_explain_shows_the_count_that_making_room_goes_by(agentflow: Kit) -> Non
     assert explained["tokens"] == explained["room"][0]["tokens"] == 500 + ceil(len(answer) / 4)
     agentflow.send("1234")
     assert agentflow.events("context.limited")[0].data["tokens"] == 500 + ceil((len(answer) + 4) / 4)
+
+
+def test_the_compaction_interface_writes_the_summary(tmp_path: Path) -> None:
+    """X8, A2"""
+    folder = tmp_path / "agents" / "clerk"
+    folder.mkdir(parents=True)
+    for name in ("main", "cheap"):
+        (folder / f"{name}.yaml").write_text(f"replies: [{{text: {name} {FILLER}, repeat: true}}]\n")
+    settings = {
+        "name_chats": False, "compaction_threshold_fraction": 0.5, "compaction_context_window_tokens": 100,
+        "compaction_keep_recent_messages": 2, "compaction_interface": "cheap",
+    }  # fmt: skip
+    models = {name: {"model": f"scripted/{name}.yaml"} for name in ("main", "cheap")}
+    (folder / "agent.yaml").write_text(json.dumps({"name": "clerk", "interfaces": models, "settings": settings}))
+    for _ in range(4):
+        assert run_turn("clerk", f"question {FILLER}", session="s-1", project=tmp_path).state == "done"
+    asked = set(rows(f"sqlite:///{tmp_path / 'agentflow.db'}", "SELECT purpose, model FROM llm_call"))
+    assert asked == {("main", "scripted/main.yaml"), ("summary", "scripted/cheap.yaml")}

@@ -21,6 +21,7 @@ from workflows.memory import get_recent_memories, load_agent_memory_report, save
 
 agentflow_db = on_both_databases
 
+ALL = {"snap_session_mode": "all"}
 FLOWS = ["SaveAgentMemory", "LoadAgentMemoryReport", "GetRecentMemories"]
 
 
@@ -101,6 +102,16 @@ def test_saving_costs_no_commit_and_the_notes_of_past_turns_take_no_memory(agent
     assert len([each for each in gc.get_objects() if type(each) is Note]) <= 3, "what was read last"
 
 
+def test_the_reserved_setting_changes_nothing_that_the_model_reads(agentflow: Kit) -> None:
+    """ "turning the setting on has no visible effect on the agent's behavior" """
+    asked = []
+    for memory in (False, True):
+        agentflow.agent(replies=[{"text": "hello"}], settings={"memory": memory})
+        agentflow.send("hi", f"s-{memory}")
+        asked.append((list(agentflow.requests[-1].messages), list(agentflow.requests[-1].tools)))
+    assert asked[0] == asked[1]
+
+
 def sync_keeper(content: str, ctx: FlowContext) -> list[str]:
     """Keep a note, and read all."""
     ctx.memory.save("pets", content)
@@ -123,7 +134,7 @@ def test_a_flow_of_either_kind_has_the_memory(agentflow: Kit, keeper: Any) -> No
 
 
 def test_a_call_that_was_given_up_saves_nothing_however_late(agentflow: Kit) -> None:
-    """R10, T23: the note of a flow whose time was over."""
+    """R10, R8, T23: the note and the data of a flow whose time was over."""
     gate, over = threading.Event(), threading.Event()
 
     def slow(ctx: FlowContext) -> str:
@@ -131,6 +142,8 @@ def test_a_call_that_was_given_up_saves_nothing_however_late(agentflow: Kit) -> 
         gate.wait(20)
         with suppress(CallCancelled):
             ctx.memory.save("pets", "too late")
+        with suppress(CallCancelled):
+            ctx.get_with_snap("customer", 42, lambda key: {"name": "Ada"})
         over.set()
         return "saved"
 
@@ -141,9 +154,10 @@ def test_a_call_that_was_given_up_saves_nothing_however_late(agentflow: Kit) -> 
         return "waited"
 
     replies = [{"tool_calls": [call("slow")]}, {"tool_calls": [call("waits")]}, {"text": "ok"}]
-    agentflow.agent(tools=[{"flow": slow, "timeout_secs": 0.05}, waits], replies=replies)
+    agentflow.agent(tools=[{"flow": slow, "timeout_secs": 0.05}, waits], replies=replies, settings=ALL)
     agentflow.send("hi")
-    assert rows(agentflow._db, "SELECT count(*) FROM agent_memory") == [(0,)]
+    for table in ("agent_memory", "snapshot"):
+        assert rows(agentflow._db, f"SELECT count(*) FROM {table}") == [(0,)], table
 
 
 def test_a_process_that_lost_the_session_writes_neither_note_nor_snapshot(agentflow: Kit) -> None:
