@@ -176,15 +176,13 @@ class _Run:
         return True
 
     def _look(self, turn: CaseTurn, came: CameTo, where: str) -> None:
-        wrong = unexpected(turn.expect, came)
+        try:
+            problems, wrong = unmet(turn.expect, came), unexpected(turn.expect, came)
+        except CannotTell as error:
+            self.made.says("error", [f"{where}{error}", *(where + miss.said for miss in self.stand_in.misses)])
+            return
         for miss in self.stand_in.misses:  # nothing has to be known of a call that was wrong already
             self.made.says("fail" if miss.call in wrong else "error", [where + miss.said])
-        self.stand_in.misses.clear()
-        try:
-            problems = unmet(turn.expect, came)
-        except CannotTell as error:
-            self.made.says("error", [f"{where}{error}"])
-            return
         failed = came.result.error or {}
         if came.result.state != turn.expect.state and failed.get("code") in _NOT_THE_AGENTS:
             self.made.says("error", [f"{where}{failed['code']}: {failed['message']}"])

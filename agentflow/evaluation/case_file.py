@@ -11,7 +11,7 @@ from agentflow.config.document import yamlfile
 from agentflow.config.document.yaml_text import yaml_text
 from agentflow.config.keys.case import CaseKeys
 from agentflow.config.keys.checking import validate
-from agentflow.errors import InvalidInput
+from agentflow.errors import InvalidConfig, InvalidInput
 
 HEAD = "# A case for `agentflow eval run`: edit what is said and expected; `agentflow schema --case` has the keys.\n"
 
@@ -31,7 +31,7 @@ def read_case(path: str | Path) -> Case:
 
 
 def case_text(case: Mapping[str, Any]) -> str:
-    """The keys as a file that `read_case` reads. Raises `InvalidInput` for what is more than a file may hold."""
+    """The keys as a file that `read_case` reads. Raises `InvalidInput` for what no file can hold."""
     text = HEAD + yaml_text(dict(case))
     if len(text.encode()) > yamlfile.MAX_BYTES:
         raise InvalidInput(
@@ -39,5 +39,11 @@ def case_text(case: Mapping[str, Any]) -> str:
             "single turn.",
             detail={"field": "turn"},
         )
-    validate(yamlfile.parse(text, "the captured case"), CaseKeys)
+    try:
+        validate(yamlfile.parse(text, "the case"), CaseKeys)
+    except InvalidConfig as error:
+        raise InvalidInput(
+            f"No case can be made of this that could be read again; another turn may do. {error.message}",
+            detail={"field": "turn"},
+        ) from None
     return text

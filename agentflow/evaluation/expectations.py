@@ -19,10 +19,13 @@ _SHOWN = 500
 
 @dataclass(frozen=True, slots=True)
 class CameTo:
-    """A turn that has run: its result, the calls of its main agent, and the agent's state after it."""
+    """A turn that has run: its result, the calls of its main agent, and the agent's state after it.
+
+    `calls` are null where they were erased.
+    """
 
     result: TurnResult
-    calls: tuple[MadeCall, ...]
+    calls: tuple[MadeCall, ...] | None
     agent_state: Any
 
 
@@ -67,7 +70,7 @@ def _tools(expected: Expectations, came: CameTo) -> list[str]:
 
 
 def unexpected(expected: Expectations, came: CameTo) -> list[MadeCall]:
-    """The calls that the agent was not to make; none where nothing is said of calls."""
+    """The calls that the agent was not to make; none where nothing is said of calls. Raises `CannotTell`."""
     return _compared(expected, came)[1]
 
 
@@ -75,6 +78,8 @@ def _compared(expected: Expectations, came: CameTo) -> tuple[list[ExpectedCall],
     """The calls that were not made, and those that were and should not."""
     if "tools" not in expected.model_fields_set:
         return [], []
+    if came.calls is None:
+        raise CannotTell("tools: the agent has `observability: false`, and what it called is erased")
     left, missing = list(came.calls), []
     for wanted in sorted(expected.tools, key=lambda each: each.arguments is None):  # the choosy ones choose first
         made = next((each for each in left if _is(wanted, each)), None)

@@ -32,10 +32,13 @@ def called(name: str, arguments: Mapping[str, Any] | None) -> str:
     return name if arguments is None else f"{name} {preview(compact_json(dict(arguments)), _SHOWN)}"
 
 
-def made_calls(trace: Mapping[str, Any]) -> tuple[MadeCall, ...]:
+def made_calls(trace: Mapping[str, Any]) -> tuple[MadeCall, ...] | None:
     """The calls of the main agent in the trace of a turn, but for those of the tools that every agent has, and for
-    those that nobody was given: of a tool that there is not, or with arguments that do not fit.
+    those that nobody was given: of a tool that there is not, or with arguments that do not fit. Null where the turn's
+    end has erased them (R5).
     """
+    if not trace["executions"]:
+        return None
     nodes = [node for step in trace["steps"] for node in step["nodes"]]
     calls = [call for node in nodes for call in (node["tools"] if node["kind"] == "model_call" else [node])]
     return tuple(

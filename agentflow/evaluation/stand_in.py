@@ -41,7 +41,7 @@ class CaseStandIn:
 
     def begin(self, turn: CaseTurn) -> None:
         self._turn, self.step = turn, 1
-        self._given = {}
+        self._given, self.misses = {}, []
 
     def result(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult | None:
         """As `StandIn.result`: a call that the case does not know fails, and is a miss."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import yaml
 import agentflow as package
 from agentflow import FlowContext, InvalidInput, ModelRequest
 from agentflow.testing import Kit
+from agentflow.testing.postgres import schema
 from tests.scenarios.support import call, results, said
 from tests.scenarios.test_compacted_branches import compacted
 
@@ -44,6 +47,19 @@ def stock(ctx: FlowContext, item: str) -> dict[str, Any]:
     if item == "nothing":
         raise ValueError("there is no such item")
     return {"item": item, "left": ctx.get_with_snap("stock", item, lambda key: World.stock)}
+
+
+@pytest.fixture
+def agentflow_db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A file, and Postgres for a test that asks for it."""
+    if getattr(request, "param", "file") == "file":
+        yield f"sqlite:///{tmp_path / 'sessions.db'}"
+        return
+    server = os.environ.get("AGENTFLOW_TEST_POSTGRES")
+    if server is None:
+        pytest.skip("AGENTFLOW_TEST_POSTGRES is not set")
+    with schema(server) as url:
+        yield url
 
 
 def capture(kit: Kit, turn: int | None = None, session: str = "s-1") -> dict[str, Any]:
@@ -98,6 +114,7 @@ def conversation(agentflow: Kit) -> Kit:
     return agentflow
 
 
+@pytest.mark.parametrize("agentflow_db", ["file", "postgres"], indirect=True)
 def test_everything_a_turn_was_given_is_captured(conversation: Kit) -> None:
     """ "messages, answers to questions, client tool results, data, expectations" """
     case = capture(conversation)
@@ -199,6 +216,21 @@ def test_what_cannot_be_captured_says_why(agentflow: Kit) -> None:
     for turn in (None, 1):
         with pytest.raises(InvalidInput, match=r"erased|erases"):
             agentflow.run(package.capture_case(agentflow.runtime, "s-1", turn=turn))
+
+
+def test_what_is_erased_in_the_run_cannot_be_judged(mailed: Kit) -> None:
+    mailed.agent(tools=[send_mail], replies=mails("Ada"), settings={"observability": False})
+    outcome, why = problems(mailed)
+    assert (outcome, why) == (
+        "error", ["turn 1: tools: the agent has `observability: false`, and what it called is erased"],
+    )  # fmt: skip
+
+
+def test_a_case_that_no_file_can_hold_is_refused(agentflow: Kit) -> None:
+    agentflow.agent(replies=lambda request: {"text": "x" * 1_000_000})
+    agentflow.send("hi")
+    with pytest.raises(InvalidInput, match="a file of one may have 1,000,000: capture a single turn"):
+        capture(agentflow)
 
 
 def test_a_turn_that_waits_is_expected_to_wait(agentflow: Kit) -> None:
