@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ MAX_ROWS = 200
 MAX_BYTES = 1_000_000  # of a result's rows together; also of one value SQLite may make on the way
 
 _SETTING = "query_db"  # of the prompt's variables or the request's inputs; AGENTFLOW_QUERY_DB in the environment
-_OPERATIONS_BETWEEN_CHECKS = 10_000
+_OPERATIONS_BETWEEN_CHECKS = 200
 # What SQLite may be asked for, by form: inside one function or pattern no check is ever made (Z3).
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: MAX_BYTES,
@@ -24,6 +24,7 @@ _LIMITS = {
     sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 50,
     sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 50,
 }
+_MOST_TRIMMED = 100  # different characters
 _ALLOWED = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE})
 
 
@@ -73,9 +74,55 @@ def _opened(path: Path, context: FlowContext) -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
         for limit, most in _LIMITS.items():
             connection.setlimit(limit, most)
+        for name, count, function in _FUNCTIONS:
+            connection.create_function(name, count, function, deterministic=True)
         connection.set_authorizer(_authorize)
         connection.set_progress_handler(context.cancelled, _OPERATIONS_BETWEEN_CHECKS)
         yield connection
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _found(value: Any, part: Any) -> int | None:
+    if value is None or part is None:
+        return None
+    if isinstance(value, bytes) and isinstance(part, bytes):
+        return value.find(part) + 1
+    return _text(value).find(_text(part)) + 1
+
+
+def _replaced(value: Any, old: Any, new: Any) -> str | None:
+    if value is None or old is None or new is None:
+        return None
+    text, part, other = _text(value), _text(old), _text(new)
+    if not part:
+        return text
+    if len(text) + text.count(part) * (len(other) - len(part)) > MAX_BYTES:
+        raise ValueError("what replace makes is too long")
+    return text.replace(part, other)
+
+
+def _trimmed(strip: Callable[[str, str], str]) -> Callable[[Any, Any], str | None]:
+    def trim(value: Any, characters: Any) -> str | None:
+        if value is None or characters is None:
+            return None
+        if len(_text(characters)) > _MOST_TRIMMED:
+            raise ValueError("that is too much to trim")
+        return strip(_text(value), _text(characters))
+
+    return trim
+
+
+# SQLite's own compare each character of one text with each of another, for hours, and look at nothing meanwhile (Z3).
+_FUNCTIONS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
+    ("instr", 2, _found),
+    ("replace", 3, _replaced),
+    ("trim", 2, _trimmed(str.strip)),
+    ("ltrim", 2, _trimmed(str.lstrip)),
+    ("rtrim", 2, _trimmed(str.rstrip)),
+)
 
 
 def _authorize(action: int, *names: str | None) -> int:

@@ -49,6 +49,16 @@ def _texts(value: Any) -> Iterable[str]:
     return [key for key in value if isinstance(key, str)] if isinstance(value, Mapping) else ()
 
 
+def is_deep(value: Any) -> bool:
+    """Whether JSON is nested more than `MAX_LEVELS` levels deep; found level by level, whatever its depth."""
+    levels, level = 0, [value] if isinstance(value, list | dict) else []
+    while level and levels <= MAX_LEVELS:
+        levels += 1
+        inner = (held for each in level for held in (each.values() if isinstance(each, dict) else each))
+        level = [each for each in inner if isinstance(each, list | dict)]
+    return levels > MAX_LEVELS
+
+
 def is_light(value: Any) -> bool:
     """Whether a value is so small that reading it holds nobody; a heavier one is read on a thread."""
     try:

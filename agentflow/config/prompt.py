@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentflow.config.document.codes import Code
 from agentflow.config.document.problems import Path
-from agentflow.config.keys.templates import TemplateFault, render, variables
+from agentflow.config.keys.templates import TemplateFault, render, together, variables
 from agentflow.config.material import NO_MATERIAL, Material, Skill
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ def system_prompt(
     `inputs` has every declared input, None for one without a value, which renders as nothing. The keys in `literal`
     hold text that is no template. Raises `InvalidConfig` with the place of the template that could not be rendered.
     """
-    values = variables(inputs, vars, session, today)
+    texts = (config.prompt, *config.response_guidelines, *config.constraints)
+    values = together(variables(inputs, vars, session, today), texts)
     filled_in = {key: None if key in literal else values for key in ("prompt", "response_guidelines", "constraints")}
     sections = [
         _render(config, ("prompt",), config.prompt, filled_in["prompt"]).strip("\n"),

@@ -97,10 +97,15 @@ def json_value(value: Any, field: str, level: int) -> Any:
     if level > MAX_LEVELS:
         refuse(field, f"is nested too deeply; an input may have {MAX_LEVELS} levels.")
     if isinstance(value, Mapping):
-        return {_key(key, field): json_value(item, f"{field}.{key}", level + 1) for key, item in value.items()}
+        return {_key(key, field): json_value(item, _inside(field, key), level + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [json_value(item, f"{field}[{index}]", level + 1) for index, item in enumerate(value)]
     refuse(field, f"must be JSON, not {kind_of(value)}.")
+
+
+def _inside(field: str, key: Any) -> str:
+    """The name of a member; a key of millions of characters is not written out for each value below it (Z3)."""
+    return f"{field}.{preview(str(key), MAX_SHOWN)}"
 
 
 def json_object(value: Any, field: str, level: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from agentflow import InvalidInput, Message, TurnResult
+from agentflow import InvalidInput, Message, ModelRequest, TurnResult
 from agentflow.conversation.inbox import MAX_MESSAGES, MAX_TOOLS
 from agentflow.testing import Kit
 from tests.scenarios.support import call
@@ -178,3 +178,62 @@ def test_a_reply_of_more_than_a_thousand_calls_fails_the_call_and_none_is_run(ag
     assert result.error is not None
     assert result.error["message"] == "The model's reply has more than 1,000 calls: given up."
     assert [message["role"] for message in agentflow.path()] == ["user"]
+
+
+COSTLY_TEMPLATES = [
+    "{% for each in range(99999) %}{{ inputs.text|urlize }}{% endfor %}",
+    "{% for each in range(99999) %}{{ range(99999)|max }}{% endfor %}",
+    "{% for each in range(99999) %}{% set x = 7 ** 1400 %}{% endfor %}",
+    "{% for each in range(99999) %}{{ (10 ** 1200)|wordcount }}{% endfor %}",
+    "{% for each in range(99999) %}{{ inputs.text|wordwrap(1, true, '') }}{% endfor %}",
+    "{% macro f(n) %}{% if n %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(30) }}",
+]
+
+
+@pytest.mark.parametrize("template", COSTLY_TEMPLATES, ids=range(len(COSTLY_TEMPLATES)))
+def test_the_costliest_template_does_not_hold_the_loop(agentflow: Kit, template: str) -> None:
+    """The first of them took four seconds, the second half a minute."""
+    agentflow.agent(prompt=template, inputs={"text": {"default": "a\n" * 10_000}}, replies=[])
+    result = _twice(agentflow)
+    assert result.error is not None
+    assert "prompt may hold" in result.error["message"]
+
+
+def test_a_long_key_is_not_written_out_for_each_value_below_it(agentflow: Kit) -> None:
+    """Z3: a key of ten million characters over 190,000 values took minutes."""
+    agentflow.agent(replies=[])
+    given = {"type": "client.message", "message": HI, "client": {"state": {"k" * 10_000_000: _deep(70)}}}
+    with pytest.raises(InvalidInput, match=r"client\.state\.kkk") as refused:
+        agentflow.deliver(given)
+    assert len(str(refused.value)) < 1_000
+
+
+HOOKS_SAY: dict[str, tuple[str, Any, str | None]] = {
+    "a long result": ("post_tool", {"result": "é" * 15_000_000}, None),
+    "a long refusal": ("step_start", {"block": "é" * 15_000_000}, "é"),
+    "many values": ("step_start", {"vars": {"a": [0] * 200_000}}, "what it returned has more than 200,000 values"),
+    "many bytes": ("step_start", {"vars": {"a": "x" * 32_000_001}}, "has more than 32,000,000 bytes of text"),
+    "depth": ("pre_tool", {"arguments": _deep(70)}, "nested more than 64 levels deep"),
+    "a circle": ("step_start", {"vars": {"a": _circle()}}, "no JSON"),
+}
+
+
+def _give_once(request: ModelRequest, asked: dict[str, Any]) -> dict[str, Any]:
+    return {"text": "ok"} if request.messages[-1]["role"] == "tool" else {"tool_calls": [asked]}
+
+
+@pytest.mark.parametrize("kind", HOOKS_SAY)
+def test_what_a_hook_returns_is_bounded_and_does_not_hold_the_loop(agentflow: Kit, kind: str) -> None:
+    def give(a: Any = None) -> str:
+        """Give."""
+        return "given"
+
+    point, said, complaint = HOOKS_SAY[kind]
+
+    def say() -> Any:
+        return said
+
+    agentflow.agent(tools=[give], hooks={point: [say]}, replies=lambda request: _give_once(request, call("give")))
+    result = _twice(agentflow)
+    assert complaint in result.error["message"] if result.error and complaint else complaint is None
+    assert sum(len(str(message["content"])) for message in agentflow.path()) < 5_000_100

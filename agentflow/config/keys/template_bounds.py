@@ -21,10 +21,19 @@ from jinja2.visitor import NodeTransformer
 from agentflow.bounds.weight import MAX_LEVELS
 
 MOST_MADE = 100_000  # bits of a number, characters or items that one operation adds
-MOST_WORK = 4_000_000  # characters and values that one rendering makes or goes through
+MOST_BITS = 4_000  # of a number, which counts by its square
+MOST_WORK = 4_000_000  # characters and values that one prompt makes or goes through, in 50 ms at most
 WORK = "(work)"  # the name of the rendering's `Work` among its variables; no template can write it
 
-_VALUE, _STEP, _CALL = 20, 100, 400  # what each costs beside its characters: as many of these take as long
+_VALUE, _STEP, _CALL = 60, 150, 600  # what each costs beside its characters: as many of these take as long
+_BY_VALUE = ("groupby", "max", "min", "sort", "unique")
+# How much longer than a copy a filter, a test or a method takes for what it is given; most take `_OTHERS`.
+_OTHERS = 2
+_TIMES = {
+    **dict.fromkeys(("encode", "urlize", "wordwrap"), 80),
+    **dict.fromkeys(("count", "index", "pprint", "reject", "select", "title", "tojson", "wordcount"), 8),
+    **dict.fromkeys(_BY_VALUE, 4),
+}
 _MADE, _STEPS = "(made)", "(steps)"
 _WIDE_PERCENT = re.compile(r"%[^%a-zA-Z]{0,20}(?:[0-9]{5}|\*)")
 _WIDE_BRACES = re.compile(r"[0-9]{5}|:[^{}]{0,20}\{")
@@ -52,6 +61,13 @@ class Work:
         self.spend(_size(value, self.left))
         return value
 
+    def work_on(self, values: Iterable[Any], times: int) -> list[Any]:
+        """Count values that are gone through so many times, and give them back."""
+        before = self.left
+        taken = [self.take(each) for each in values]
+        self.spend((before - self.left) * (times - 1))
+        return taken
+
     def steps(self, items: Iterable[Any]) -> Iterator[Any]:
         """The same items, each counted when it is asked for."""
         for each in items:
@@ -67,8 +83,12 @@ def _size(value: Any, most: int) -> int:
         for each in level:
             if isinstance(each, str | bytes):
                 total += len(each)
-            elif isinstance(each, int) and each.bit_length() > MOST_MADE:
-                raise ValueError(f"a number has more than {MOST_MADE:,} bits")
+            elif isinstance(each, int):
+                if each.bit_length() > MOST_BITS:
+                    raise ValueError(f"a number has more than {MOST_BITS:,} bits")
+                total += each.bit_length() // 4
+            elif isinstance(each, range):
+                total += len(each)
             held = _held(each)
             total += _VALUE
             if total + _VALUE * len(held) > most:
@@ -128,6 +148,7 @@ _MAKES: dict[str, Callable[[Any, Sequence[Any]], int]] = {
     "tojson": lambda value, given: _size(value, MOST_WORK) * _widest(value, given),
     "translate": lambda value, given: len(value) * max(_size(each, MOST_WORK) for each in given),
     "wordwrap": lambda value, given: len(str(value)) * max((len(x) for x in given if isinstance(x, str)), default=1),
+    **dict.fromkeys(_BY_VALUE, lambda value, given: len(value) * _SLOW if isinstance(value, str) else 0),
     **dict.fromkeys(
         ("pprint", "striptags", "unescape", "urlize", "xmlattr"), lambda value, given: _size(value, MOST_WORK) * _SLOW
     ),
@@ -147,6 +168,7 @@ def _refuse_what_makes_too_much(name: str, value: Any, given: Sequence[Any], *, 
 def refuse_large(operator: str, left: Any, right: Any) -> None:
     """Refuse what one operation could make a number or a text of, larger than any prompt needs."""
     numbers = [each for each in (left, right) if isinstance(each, int)]
+    most = MOST_BITS if len(numbers) == 2 else MOST_MADE
     lengths = [len(each) for each in (left, right) if isinstance(each, str | bytes | list | tuple)]
     made = 0
     if operator == "**" and len(numbers) == 2:
@@ -155,7 +177,7 @@ def refuse_large(operator: str, left: Any, right: Any) -> None:
         made = lengths[0] * abs(numbers[0]) if lengths and numbers else sum(each.bit_length() for each in numbers)
     elif operator == "%":
         made = _percent(left, ())
-    if made > MOST_MADE:
+    if made > most:
         raise ValueError(f"'{operator}' would make more here than a prompt may hold")
 
 
@@ -166,9 +188,8 @@ def _counted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     @pass_context
     def call(context: Context, value: Any, *given: Any, **named: Any) -> Any:
         work: Work = context.parent[WORK]
-        work.spend(_STEP)
-        value = work.take(value)
-        inside = [work.take(each) for each in (*given, *named.values())]
+        work.spend(2 * _STEP)
+        value, *inside = work.work_on((value, *given, *named.values()), _TIMES.get(name, _OTHERS))
         _refuse_what_makes_too_much(name, value, inside)
         first = {"context": context, "eval_context": context.eval_ctx, "environment": context.environment}
         return work.take(function(*([first[wants]] if wants else []), value, *given, **named))
@@ -279,9 +300,10 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
         if isinstance(__obj, LoopContext):
             given = tuple(work.steps(each) for each in given)
         else:
-            inside = [work.take(each) for each in (*given, *named.values())]
-            if isinstance(owner, str | bytes | int):
-                work.take(owner)
+            is_plain = isinstance(owner, str | bytes | int)
+            seen = (owner, *given, *named.values()) if is_plain else (*given, *named.values())
+            inside = work.work_on(seen, _TIMES.get(name, _OTHERS) if is_plain else 1)[is_plain:]
+            if is_plain:
                 _refuse_what_makes_too_much(name, owner, inside, method=True)
         return work.take(super().call(__context, __obj, *given, **named))
 

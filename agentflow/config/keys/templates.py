@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import date
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -37,6 +37,15 @@ def variables(
 ) -> dict[str, Any]:
     """What a template may speak of, by name."""
     return dict(zip(VARIABLES, (inputs, vars, session, today), strict=True))
+
+
+def together(variables: Mapping[str, Any], texts: Iterable[str]) -> Mapping[str, Any]:
+    """The variables for texts that make one prompt: all their templates may make as much as one (Z3)."""
+    if sum(map(is_template, texts)) < 2:
+        return variables
+    from agentflow.config.keys.template_bounds import WORK, Work
+
+    return {**variables, WORK: Work()}
 
 
 def is_template(text: str) -> bool:
@@ -73,7 +82,7 @@ def render(text: str, variables: Mapping[str, Any]) -> str:
     from agentflow.config.keys.template_bounds import WORK, Work
 
     try:
-        return _template(text).render({**variables, WORK: Work()})
+        return _template(text).render({WORK: Work(), **variables})
     except RecursionError as error:
         raise TemplateFault("it is nested too deeply, or calls itself without an end", 0) from error
     except Exception as error:  # whatever an expression of the author raises is a fault of the template

@@ -15,7 +15,6 @@ What a hook is told stands in `tools.hook_calls.GIVEN`.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import replace
@@ -23,6 +22,8 @@ from functools import partial
 from typing import Any
 
 from agentflow import clock, events
+from agentflow.bounds.beside import beside
+from agentflow.bounds.weight import MAX_LEVELS, TooMuch, is_deep, weigh
 from agentflow.clock import Instant
 from agentflow.config.keys.templates import TemplateFault, variables
 from agentflow.conversation.history import checked_wire
@@ -34,6 +35,8 @@ from agentflow.telemetry.spans import Around
 from agentflow.text import preview, sanitise_json
 from agentflow.tools.flows.context import FlowContext
 from agentflow.tools.hook_calls import Hook, HookFailed, call_hook
+from agentflow.tools.plain_values import dumped
+from agentflow.tools.results import success
 from agentflow.turn.calls.flow_context import flow_context
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.in_flight import milliseconds_since
@@ -97,7 +100,8 @@ class Hooks:
         try:
             with self._step.interrupt.window():
                 arguments = self._arguments(hook, context)
-                answer = _understood(point, await call_hook(hook, point, context, told, arguments))
+                said = await call_hook(hook, point, context, told, arguments)
+                answer = await beside(partial(_understood, point), said)
         except HookFailed as failed:
             error = str(failed)
             span.fail("hook_failed", error)
@@ -186,11 +190,16 @@ def _plain(value: Mapping[str, Any]) -> dict[str, Any]:
     given = {key: item for key, item in value.items() if item is not None}
     given = {key: item for key, item in given.items() if key not in _NOTHING_IF_BLANK or item.strip()}
     try:
-        json.dumps({key: item for key, item in given.items() if key != "vars"}, allow_nan=False)
+        weigh(given)
+        dumped({key: item for key, item in given.items() if key != "vars"})
         plain: dict[str, Any] = sanitise_json(given)
+    except TooMuch as much:
+        raise HookFailed(f"what it returned {much}") from None
     except (TypeError, ValueError, RecursionError) as error:
         raise HookFailed(f"it returned what is no JSON: {error}") from error
-    return plain
+    if is_deep({key: item for key, item in plain.items() if key != "vars"}):
+        raise HookFailed(f"what it returned is nested more than {MAX_LEVELS} levels deep")
+    return {key: success(item).text if isinstance(item, str) else item for key, item in plain.items()}
 
 
 def _checked(messages: list[Any]) -> list[dict[str, Any]]:

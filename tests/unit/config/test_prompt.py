@@ -115,3 +115,11 @@ def test_what_fails_in_rendering_says_where(tmp_path: Path, template: str, said:
 def test_a_value_is_never_a_template_itself(tmp_path: Path) -> None:
     config = agent_of(tmp_path, GOOD + "inputs: {a: {}}\nprompt: '{{ inputs.a }}'\n")
     assert rendered(config, inputs={"a": "{{ session.id }}"}) == "{{ session.id }}"
+
+
+def test_all_templates_of_a_prompt_may_make_as_much_as_one(tmp_path: Path) -> None:
+    """Z3: so many small ones would hold the loop as one may not."""
+    text = "{% for each in range(20000) %}{% endfor %}x"
+    assert rendered(agent_of(tmp_path, GOOD + f"prompt: '{text}'")) == "x"
+    with pytest.raises(InvalidConfig, match="more than a prompt may hold"):
+        rendered(agent_of(tmp_path, GOOD + f"prompt: '{text}'\nconstraints: ['{text}']"))
