@@ -14,6 +14,7 @@ if _typing.TYPE_CHECKING:
     from agentflow.agents.mend import mend_agent
     from agentflow.agents.validate import validate_agent
     from agentflow.config.keys.schema import agent_schema, case_schema
+    from agentflow.config.places import agent_names
     from agentflow.conversation.inbox import (
         AskUserAnswer,
         Client,
@@ -76,6 +77,7 @@ if _typing.TYPE_CHECKING:
     from agentflow.scenarios.reading import ScenarioFile, read_scenario
     from agentflow.scenarios.schema import scenario_schema
     from agentflow.secrets.redacting import redact
+    from agentflow.store.sql.glance import recent_sessions
     from agentflow.text import read_json
     from agentflow.tools.flows.context import FlowContext, FlowName
     from agentflow.tools.flows.library import flow
@@ -88,6 +90,7 @@ _HOMES = {
     "agentflow.agents.mend": ("mend_agent",),
     "agentflow.agents.validate": ("validate_agent",),
     "agentflow.config.keys.schema": ("agent_schema", "case_schema"),
+    "agentflow.config.places": ("agent_names",),
     "agentflow.conversation.inbox": (
         "AskUserAnswer", "Client", "ClientAppend", "ClientMessage", "ClientMessages", "ClientTool", "HeadMove", "Input",
     ),
@@ -121,6 +124,7 @@ _HOMES = {
     "agentflow.scenarios.reading": ("ScenarioFile", "read_scenario"),
     "agentflow.scenarios.schema": ("scenario_schema",),
     "agentflow.secrets.redacting": ("redact",),
+    "agentflow.store.sql.glance": ("recent_sessions",),
     "agentflow.text": ("read_json",),
     "agentflow.tools.flows.context": ("FlowContext", "FlowName"),
     "agentflow.tools.flows.library": ("flow",),
@@ -186,6 +190,7 @@ __all__ = [
     "Usage",
     "WorkerFailed",
     "__version__",
+    "agent_names",
     "agent_schema",
     "capture_case",
     "case_schema",
@@ -200,6 +205,7 @@ __all__ = [
     "performed",
     "read_json",
     "read_scenario",
+    "recent_sessions",
     "redact",
     "run_cases",
     "run_turn",

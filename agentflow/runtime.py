@@ -17,11 +17,12 @@ from typing import Any, Self
 from agentflow import clock
 from agentflow.agents.data_source import AnswerTool, Captured, DataSource, StandIn
 from agentflow.agents.loaded_agent import LoadedAgent
-from agentflow.agents.loading import Agents, OpenModel, database_url
+from agentflow.agents.loading import Agents, OpenModel
 from agentflow.agents.project_folder import open_project
 from agentflow.bounds.beside import beside
 from agentflow.clock import NewId
 from agentflow.config.inputs import parse_assignments
+from agentflow.config.places import database_url
 from agentflow.conversation import arguments
 from agentflow.conversation.inbox import HeadMove, Input, parse_input
 from agentflow.conversation.pauses.answers import Answers
@@ -100,7 +101,7 @@ class Runtime:
 
         guard_logs()
         root, loader = open_project(project)
-        url = database_url(root, loader.project, db, read_only=read_only, trusted=trusted)
+        url = database_url(root, loader.project.db, db, read_only=read_only, trusted=trusted)
         store = SqlStore.open(url, on_commit, read_only=read_only)
         agents = Agents(loader, root, flows, open_model, url)
         source = DataSource.of(loader.project.keys.environment, agents.flow, snapshots, stand_in, answer_tool)
@@ -112,7 +113,7 @@ class Runtime:
         from agentflow.store.sql.schema import upgrade
 
         root, loader = open_project(project)
-        return upgrade(database_url(root, loader.project, db))
+        return upgrade(database_url(root, loader.project.db, db))
 
     async def __aenter__(self) -> Self:
         if self._drains:

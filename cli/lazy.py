@@ -8,7 +8,9 @@ from importlib import import_module
 from typing import cast
 
 import click
+from click.shell_completion import CompletionItem
 
+from .completion.values import VALUES
 from .terminal.output import Output
 
 
@@ -37,6 +39,11 @@ class _Named(click.ParamType[str]):
         if not value.strip():
             self.fail("it is blank", param, ctx)
         return value
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """What a shell may put here, by the name of the parameter."""
+        values = VALUES.get(param.name or "")
+        return [] if values is None else list(values(ctx, incomplete))
 
 
 @cache

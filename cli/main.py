@@ -12,6 +12,7 @@ from typing import NoReturn, TextIO, cast
 
 import click
 
+from .completion.completion import VARIABLE, complete
 from .exits import Exit, of_error
 from .lazy import LazyGroup
 from .terminal.colors import COLOR
@@ -30,6 +31,7 @@ COMMANDS = {
     "trace": ".reading.trace",
     "insights": ".reading.insights",
     "eval": ".evaluation",
+    "diff": ".reading.diff",
     "explain": ".authoring.explain",
     "validate": ".authoring.validate",
     "schema": ".authoring.schema",
@@ -38,6 +40,7 @@ COMMANDS = {
     "doctor": ".health.doctor",
     "db": ".db",
     "serve": ".server.serve",
+    "completion": ".completion.completion",
 }
 
 # error code -> what helps most who meet it
@@ -104,6 +107,8 @@ def run(args: Sequence[str], results: TextIO | None = None) -> int:
 
 def _invoke(args: Sequence[str], output: Output) -> int:
     try:
+        if VARIABLE in os.environ and (done := complete(group, output)) is not None:
+            return done
         result = group.main(list(args), prog_name="agentflow", standalone_mode=False, obj=output)
     except click.ClickException as error:
         error.show(file=cast(TextIO, PlainStream(sys.stderr)) if sys.stderr is not None else None)

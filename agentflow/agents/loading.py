@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from agentflow.agents.advisories import open_worker, unknown_prices
 from agentflow.agents.loaded_agent import LoadedAgent, prompt_of
@@ -18,17 +16,14 @@ from agentflow.config.document.problems import invalid
 from agentflow.config.keys.base import plain
 from agentflow.config.last_good import AgentFiles
 from agentflow.config.material import material_files
+from agentflow.config.places import AGENT_FILE
 from agentflow.config.project import (
-    AGENT_FILE,
-    AGENTS,
     NAME,
-    PROJECT_FILE,
-    Project,
     find_named,
     is_file_in,
     sub_agent_reference,
 )
-from agentflow.errors import AgentflowError, AgentNotFound, InvalidConfig, InvalidInput
+from agentflow.errors import AgentflowError, AgentNotFound, InvalidConfig
 from agentflow.models.open import open_model
 from agentflow.models.protocol import Model
 from agentflow.text import compact_json
@@ -209,72 +204,3 @@ def _signature(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return stat.st_mtime_ns, stat.st_size
-
-
-def database_url(
-    root: Path, project: Project, given: str | None, *, read_only: bool = False, trusted: bool = True
-) -> str:
-    """Where a project's sessions are: what was given, `$AGENTFLOW_DB`, agentflow.yaml, or a SQLite file.
-
-    A project keeps the file in its folder; any other folder uses the one of the user, which is made unless it is only
-    read. Raises `InvalidInput` for a file that cannot be one, and for a host that the agentflow.yaml of a project names
-    that is not `trusted` nor worked in (Z4); `InvalidConfig` for a user without a folder.
-    """
-    if given is not None and not given.strip():
-        raise InvalidInput("db: is blank; name a file or a URL, or leave it out.", detail={"field": "db"})
-    wanted = given or os.environ.get("AGENTFLOW_DB")
-    if not wanted and project.db is not None:
-        if not (trusted or Path.cwd().is_relative_to(root)):
-            _refuse_host(root, project.db)
-        wanted = project.db
-    if not wanted:
-        wanted = str((root if _is_project(root) else _user_folder(read_only=read_only)) / "agentflow.db")
-    return wanted if "://" in wanted else _file_url(wanted)
-
-
-def _refuse_host(root: Path, url: str) -> None:
-    """The driver would send the host a user, a password, or what the environment has for it."""
-    if "://" in url and not url.startswith("sqlite:"):
-        raise InvalidInput(
-            f"db: {PROJECT_FILE} of {str(root)!r} has its sessions at {url!r}. Whoever only looks at a project from "
-            "elsewhere asks no host, which might be sent values of this environment: run the command in that folder, "
-            "or name the database with --db.",
-            detail={"field": "db"},
-        )
-
-
-def _file_url(named: str) -> str:
-    """The URL of a file by its path, in which no character has a second meaning."""
-    if "?" in named:
-        raise InvalidInput(
-            f"db: {named!r} is a path, and a path has no '?'; options stand on a URL, as in "
-            "sqlite:///sessions.db?synchronous=normal.",
-            detail={"field": "db"},
-        )
-    try:
-        path = Path(named).expanduser().resolve()
-    except RuntimeError:
-        raise InvalidInput(
-            f"db: {named!r} begins with the home folder of a user who is not known here; write the path in full, or "
-            f"'./{named}' for a file of this name.",
-            detail={"field": "db"},
-        ) from None
-    return f"sqlite:///{quote(str(path))}"
-
-
-def _is_project(root: Path) -> bool:
-    return (root / AGENTS).is_dir() or (root / PROJECT_FILE).is_file()
-
-
-def _user_folder(*, read_only: bool) -> Path:
-    home = os.environ.get("XDG_DATA_HOME")
-    try:
-        folder = (Path(home) if home else Path.home() / ".local" / "share") / "agentflow"
-        if not read_only:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except (RuntimeError, OSError) as error:  # no home at all, or none that may be written
-        raise InvalidConfig(
-            f"Outside of a project sessions are kept in the user's home folder, which cannot be used: {error}. "
-            "Name a database with --db or AGENTFLOW_DB, or a project with --project."
-        ) from None
-    return folder

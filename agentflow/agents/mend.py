@@ -16,7 +16,8 @@ from agentflow.config.document.problems import Problem
 from agentflow.config.keys.checking import checked
 from agentflow.config.keys.project import ProjectKeys
 from agentflow.config.mending import Look, mended
-from agentflow.config.project import PROJECT_FILE, find_home, open_project, shown
+from agentflow.config.places import PROJECT_FILE
+from agentflow.config.project import find_home, open_project, shown
 from agentflow.errors import InvalidConfig
 from agentflow.tools.flows.library import FlowLibrary
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from agentflow.config.agent_config import AgentConfig
-from agentflow.config.project import PROJECT_FILE, Project, agent_files, find_agent, find_named, open_project
+from agentflow.config.places import PROJECT_FILE
+from agentflow.config.project import Project, agent_files, find_agent, find_named, open_project
 from agentflow.errors import AgentNotFound, InvalidConfig
 
 Value = TypeVar("Value")

@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from agentflow.config.agent_config import AgentConfig, load_agent, read_agent
@@ -15,24 +14,13 @@ from agentflow.config.document.problems import Problem, did_you_mean
 from agentflow.config.keys.agent import AGENT_NAME
 from agentflow.config.keys.checking import validate
 from agentflow.config.keys.project import ProjectKeys
+from agentflow.config.places import AGENT_FILE, AGENTS, PROJECT_FILE, agent_folders, agent_names
 from agentflow.conversation.wire import MAX_ID
 from agentflow.errors import AgentNotFound
 from agentflow.text import preview, sanitise
 
 NAME = re.compile(AGENT_NAME)
-AGENT_FILE = "agent.yaml"
-PROJECT_FILE = "agentflow.yaml"
-AGENTS = "agents"
-
 _SQLITE = "sqlite:///"
-
-
-@cache
-def shared_folder(kind: str) -> Path:
-    """The folder of what we ship, `agent_yaml` or `workflows`: inside an installed package, else beside it."""
-    package = Path(__file__).resolve().parent.parent
-    installed = package / "_shared" / kind
-    return installed if installed.is_dir() else package.parent / kind
 
 
 def project_root(agent_file: Path) -> Path:
@@ -74,7 +62,7 @@ def find_named(root: Path, name: str) -> Path:
     of its folder of agents finds nothing either. Raises `AgentNotFound`, as `find_agent` does.
     """
     if NAME.fullmatch(name):
-        for folder in _agent_folders(root):
+        for folder in agent_folders(root):
             if is_file_in(folder, folder / name / AGENT_FILE):
                 return folder / name / AGENT_FILE
     raise _not_found(root, name)
@@ -107,20 +95,11 @@ def sub_agent_reference(config: AgentConfig, listed: str) -> str:
 def agent_files(root: Path, agent: str) -> Iterator[Path]:
     """The files that `agent` may name, best first."""
     if NAME.fullmatch(agent):
-        for folder in _agent_folders(root):
+        for folder in agent_folders(root):
             yield folder / agent / AGENT_FILE
     for start in (root, Path.cwd()):
         yield start / agent
         yield start / agent / AGENT_FILE
-
-
-def _agent_folders(root: Path) -> tuple[Path, ...]:
-    return root / AGENTS, shared_folder("agent_yaml") / AGENTS
-
-
-def agent_names(root: Path) -> list[str]:
-    """The names of the project's agents and of the shipped ones, sorted."""
-    return sorted({path.parent.name for folder in _agent_folders(root) for path in folder.glob(f"*/{AGENT_FILE}")})
 
 
 def shown(path: Path) -> str:

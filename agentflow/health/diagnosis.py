@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentflow.agents.loading import database_url
 from agentflow.agents.project_folder import open_project
+from agentflow.config.places import database_url
 from agentflow.errors import AgentflowError
 from agentflow.health.check import Check
 from agentflow.health.database import database_checks
@@ -32,7 +32,7 @@ async def diagnose(
     found += project_checks(root)
     found += [each async for each in model_checks(root)] if connect else [_not_asked()]
     try:
-        url = database_url(root, shared, db, read_only=True, trusted=False)
+        url = database_url(root, shared.db, db, read_only=True, trusted=False)
     except AgentflowError as error:
         return [*found, Check("database", "failed", error.message, "name one with --db or AGENTFLOW_DB")]
     return [*found, *database_checks(url)]

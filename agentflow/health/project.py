@@ -10,7 +10,7 @@ from typing import Any
 from agentflow.agents.connect import connect_agent
 from agentflow.agents.validate import validate_agent
 from agentflow.config.document.codes import Code
-from agentflow.config.project import AGENT_FILE, AGENTS
+from agentflow.config.places import AGENT_FILE, AGENTS
 from agentflow.errors import AgentflowError
 from agentflow.health.check import Check
 

@@ -25,7 +25,7 @@ async def sent_request(store: Store, record: SessionRecord, call: int | str, tur
     `call` counts the calls of the turn from 1, in the order they were asked for, or is a call's id; `turn` is a number
     or a name, null for the newest. Raises `TurnNotFound`, `CallNotFound`, `RequestNotKept`.
     """
-    number = await _number(store, record, turn)
+    number = await turn_number(store, record, turn)
     found = await store.ledger.sent(record.key, number, call)
     detail = {"session_id": record.id, "call": call}
     if found is None:
@@ -53,7 +53,8 @@ async def sent_request(store: Store, record: SessionRecord, call: int | str, tur
     }
 
 
-async def _number(store: Store, record: SessionRecord, turn: int | str | None) -> int:
+async def turn_number(store: Store, record: SessionRecord, turn: int | str | None) -> int:
+    """The number of the turn that a number or a name means, of the newest for null. Raises `TurnNotFound`."""
     number = record.turns if turn is None else turn
     if isinstance(number, str):
         number = (await turn_of(store, record, number)).number or 0

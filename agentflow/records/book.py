@@ -13,6 +13,7 @@ from agentflow.config.last_good import AgentFiles
 from agentflow.conversation import arguments
 from agentflow.errors import InvalidInput, SnapshotNotFound, StepNotFound, no_session
 from agentflow.live.event_feed import Feeds
+from agentflow.reading.compare.turns import compared_turns
 from agentflow.reading.lookup import session_of
 from agentflow.reading.sent_request import sent_request
 from agentflow.records import moving
@@ -84,6 +85,23 @@ class Records:
         else:
             arguments.whole_number(call, "call", least=1)
         return await sent_request(self._store, await session_of(self._store, session_id), call, turn)
+
+    async def diff(
+        self, a: tuple[str, int | str], b: tuple[str, int | str], *, call: int | None = None
+    ) -> dict[str, Any]:
+        """What two turns, each `(session id, number or id)`, sent to their models, call by call (R6).
+
+        `{a, b, calls, call, first, configuration, prompt, tools, history, model}`: `first` is the first of the last
+        five that differs in `call`, which is the first call that does unless given; `calls` has the same of each.
+        Raises `SessionNotFound`, `TurnNotFound`, `CallNotFound`, `RequestNotKept`, `InvalidInput`.
+        """
+        if call is not None:
+            arguments.whole_number(call, "call", least=1)
+        for name, (_, turn) in (("a", a), ("b", b)):
+            if not isinstance(turn, str):
+                arguments.whole_number(turn, f"{name}.turn", least=1)
+        of_a, of_b = await session_of(self._store, a[0]), await session_of(self._store, b[0])
+        return await compared_turns(self._store, (of_a, a[1]), (of_b, b[1]), call)
 
     async def name(self, session_id: str, name: str | None) -> dict[str, Any]:
         """Give a session the name a person chose, one line of at most 200 characters, or with null take its name away.

@@ -10,7 +10,7 @@ from agentflow.config.document.codes import Code
 from agentflow.config.document.document import Document
 from agentflow.config.document.problems import Path
 from agentflow.config.keys.checking import validate
-from agentflow.config.project import AGENTS, PROJECT_FILE
+from agentflow.config.places import AGENTS, PROJECT_FILE
 from agentflow.models.script import check_replies
 from agentflow.scenarios.checked import Seen, differences
 from agentflow.scenarios.expected import ExpectKeys

@@ -77,6 +77,9 @@ class Ledger(Protocol):
     async def sent(self, key: int, turn: int, call: int | str) -> SentCall | None:
         """A model call by its id, or by its number in a turn, and what its request is made again from (R5)."""
 
+    async def blob(self, key: int, hash_: str) -> str | None:
+        """The text that the session keeps under this hash, such as a configuration; null when it keeps none."""
+
     async def take_out(self, session_id: str, put: Callable[[Portable], None]) -> bool:
         """Hand the whole session, as it is at one moment, to `put` on another thread; false when there is none.
 

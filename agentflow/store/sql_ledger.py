@@ -79,6 +79,9 @@ class SqlLedger:
     async def sent(self, key: int, turn: int, call: int | str) -> SentCall | None:
         return await self._reader.run(lambda tx: sent.sent(tx, key, turn, call))
 
+    async def blob(self, key: int, hash_: str) -> str | None:
+        return await self._reader.run(lambda tx: sent.blob(tx, key, hash_))
+
     async def take_out(self, session_id: str, put: Callable[[Portable], None]) -> bool:
         return await self._reader.run(lambda tx: portable.take_out(tx, session_id, put))
 

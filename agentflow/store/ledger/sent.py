@@ -11,6 +11,7 @@ _REQUESTED = (
     "SELECT ref FROM event WHERE session_key = ? AND turn = ? AND seq > (SELECT after_seq FROM turn "
     f"WHERE session_key = ? AND number = ?) AND type = '{events.LLM_CALL_REQUESTED}' ORDER BY seq LIMIT 1 OFFSET ?"
 )
+_BLOB = "SELECT body FROM blob WHERE session_key = ? AND hash = ?"
 _CALL = (
     "SELECT id, purpose, model, branch, depth, prompt_hash, tools_hash, request FROM llm_call "
     "WHERE session_key = ? AND id = ?"
@@ -40,7 +41,11 @@ def sent(tx: Tx, key: int, turn: int, call: int | str) -> SentCall | None:
         *made.get("texts", ()),
         *made.get("changed", ())[2:],
     } - {None}
-    blobs = {
-        name: tx.one("SELECT body FROM blob WHERE session_key = ? AND hash = ?", key, name)[0] for name in sorted(names)
-    }
+    blobs = {name: tx.one(_BLOB, key, name)[0] for name in sorted(names)}
     return SentCall(id_, purpose, model, branch, depth, prompt, tools, request, blobs)
+
+
+def blob(tx: Tx, key: int, hash_: str) -> str | None:
+    """A text by its hash."""
+    row = tx.one(_BLOB, key, hash_)
+    return None if row is None else str(row[0])

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from agentflow.config import project as module
+from agentflow.config import places as module
 from agentflow.config.agent_config import Interface
-from agentflow.config.project import agent_names, find_agent, find_named, open_project, project_root
+from agentflow.config.places import agent_names
+from agentflow.config.project import find_agent, find_named, open_project, project_root
 from agentflow.errors import AgentNotFound, InvalidConfig
 
 

@@ -21,7 +21,7 @@ from agentflow.config.keys.schema import (
     schema_text,
     write,
 )
-from agentflow.config.project import shared_folder
+from agentflow.config.places import shared_folder
 from tests.unit.config.files import agent_of
 
 SHIPPED = shared_folder("agent_yaml")

@@ -1,0 +1,1 @@
+"""Requests of turns side by side: differences between two, then turns call by call."""

@@ -1,0 +1,1 @@
+"""What a shell asks while a command line is typed: completion, and the values of arguments."""
