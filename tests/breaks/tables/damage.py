@@ -36,7 +36,7 @@ BREAKS = (
         "Branches that hang on each other are gone up for ever.",
     ),
     Break(
-        "elsewhere-host", "agents/loading.py",
+        "elsewhere-host", "config/places.py",
         "if not (trusted or Path.cwd().is_relative_to(root)):",
         "if False:",
         ("cli/test_projects_elsewhere.py::test_the_host_is_named_and_not_asked",),
