@@ -173,8 +173,9 @@ def stored_json(text: str) -> Any:
         if text.count("[") + text.count("{") > MAX_LEVELS:
             _measure(value, len(text))
     except (ValueError, RecursionError) as error:
+        why = _TOO_DEEP if isinstance(error, RecursionError) else error
         raise StoreError(
-            f"A row of the database is damaged: it should hold JSON, and does not ({error}).", detail={"damaged": True}
+            f"A row of the database is damaged: it should hold JSON, and does not ({why}).", detail={"damaged": True}
         ) from None
     return value
 

@@ -42,10 +42,15 @@ shorter than the text; leave out small talk and whatever was settled and has no 
 
 _OPENING = "The earlier part of this conversation was summarized to make room. The summary:"
 _WORK_BEGINS = "[From here on: work on the latest request. The request itself is kept word for word and not shown.]"
+_BREAKS = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
 _LIKE_HEADS = re.compile(
-    r"^([ \t]*)\[(?=(?:system|user|assistant|tool|its result|From here on|The oldest part)\b)", re.MULTILINE
+    rf"(?:^|(?<=[{_BREAKS}]))((?:[^\S{_BREAKS}]|[\u200b\u2060\ufeff])*+)"
+    r"\[(?=\s{0,3}(?:system|user|assistant|tool|its\sresult|From\shere\son|The\soldest\spart)\b)",
+    re.IGNORECASE,
 )
-_LIKE_TAGS = re.compile(r"<(?=/?(?:conversation|earlier_summary)\b)")
+_LIKE_TAGS = re.compile(r"<(?=\s{0,3}/?\s{0,3}(?:conversation|earlier_summary)\b)", re.IGNORECASE)
+_CUT_BEFORE_HEAD = re.compile(r"(\[\.\.\. cut: the full text has \d{1,12} characters \.\.\.\]\n)(?=\s{0,9}\[)")
+_NOT_OF_A_NAME = re.compile(r"[^\w.-]")
 _SHORTENED = "[The oldest part of the conversation did not fit and is missing here. Say so in the summary.]"
 
 
@@ -127,7 +132,8 @@ def _lines(exchange: Exchange) -> Iterator[str]:
 
 
 def _call(call: ToolCall, result: Message | None) -> str:
-    asked = f"[tool {call.name}] {_quoted(call.arguments.strip(), ARGUMENTS_CHARS)}"
+    name = _NOT_OF_A_NAME.sub("_", call.name[:64])
+    asked = f"[tool {name}] {_quoted(call.arguments.strip(), ARGUMENTS_CHARS)}"
     outcome = _text(result.content) if result is not None else "(no result yet)"
     return f"{asked}\n[its result]\n{_quoted(outcome, RESULT_CHARS) or '(no output)'}"
 
@@ -158,7 +164,12 @@ def _newest_half(entries: tuple[str, ...]) -> tuple[str, ...]:
             break
         room -= len(entry)
         kept.append(entry)
-    return tuple(reversed(kept)) or tuple(cut_middle(entry, max(room, 1)) for entry in entries[-1:])
+    return tuple(reversed(kept)) or tuple(_cut(entry, max(room, 1)) for entry in entries[-1:])
+
+
+def _cut(entry: str, most: int) -> str:
+    """What was escaped stays so where the cut takes the sign that escapes it (Z6)."""
+    return _CUT_BEFORE_HEAD.sub(r"\1\\", cut_middle(entry, most))
 
 
 def _tagged(tag: str, text: str) -> str:

@@ -86,7 +86,10 @@ def _ended_by(rows: TurnRows, state: str, error: dict[str, Any] | None) -> str |
     if (error or {}).get("code") == "question_expired":
         return "expiry"
     told = [entry["ref"] for entry in rows.log if entry["type"] == events.MESSAGE_NEW and entry["ref"] in rows.messages]
-    if told and (text_of(rows.messages[told[-1]].content) or "").endswith(ABORTED_BY_USER):
+    given = {row["result_id"] for row in rows.tool_calls if row["status"] == ToolCallStatus.FINISHED}
+    last = rows.messages[told[-1]] if told and told[-1] not in given else None
+    # what a user or a tool said may read like the mark of a stop (Z6)
+    if last is not None and last.role != "user" and text_of(last.content).endswith(ABORTED_BY_USER):
         return "stop"
     return "crash" if all(each["duration_ms"] is None for each in rows.executions) else "shutdown"
 

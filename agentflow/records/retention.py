@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +14,7 @@ from agentflow.conversation.wire import refuse
 from agentflow.live.owner import is_alive
 from agentflow.store.protocol import Store
 from agentflow.store.sweeping import DeleteUnused, ListUnused, Unused
+from agentflow.text import stored_json
 
 HOUR: Instant = 3600 * SECOND
 DAY: Instant = 24 * HOUR
@@ -91,7 +91,7 @@ class Retention:
         return moment, lambda session: moment
 
     def _stored_days(self, config: str | None) -> int:
-        settings = json.loads(config or "{}").get("settings", {})
+        settings = stored_json(config or "{}").get("settings", {})
         days = settings.get("retention_days")
         return self._files.project.keys.retention_days if days is None else int(days)
 

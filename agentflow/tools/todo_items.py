@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from agentflow.text import one_line
+
 TodoStatus = Literal["pending", "in_progress", "completed", "cancelled"]
 
 STATUSES: tuple[TodoStatus, ...] = get_args(TodoStatus)
@@ -33,7 +35,7 @@ def check_todos(arguments: Mapping[str, Any]) -> tuple[Todo, ...] | str:
     for number, item in enumerate(items):
         if complaint := _complaint(item):
             return f"todos.{number}{complaint}"
-    todos = tuple(Todo(item["content"].strip(), item["status"]) for item in items)
+    todos = tuple(Todo(one_line(item["content"]), item["status"]) for item in items)
     if sum(todo.status == "in_progress" for todo in todos) > 1:
         return "todos: at most one item may be in_progress"
     return todos

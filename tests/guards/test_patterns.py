@@ -10,6 +10,7 @@ import ast
 import importlib
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -202,3 +203,20 @@ def test_an_expression_takes_linear_time_on_its_worst_text(name: str) -> None:
                 slowest, worst = long, text  # type: ignore[assignment]
         if slowest:
             assert _seconds(pattern, way, worst(WHOLE)) < 400 * max(slowest, 0.001)  # type: ignore[arg-type]
+
+
+def test_each_expression_that_a_module_makes_is_among_those_tried() -> None:
+    """One in a class, or in a closure of the module, would be made and never tried."""
+    made: Counter[str] = Counter(
+        path
+        for path, line, call in _uses()
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "compile" and _is_module_level(path, line)
+    )
+    seen = {
+        path: len({id(each) for value in vars(_module(path)).values() for each in _inside(value, 0)}) for path in made
+    }
+    assert [path for path, count in made.items() if seen[path] < count] == []
+
+
+def _module(path: str) -> Any:
+    return importlib.import_module(module_name(ROOT / path))

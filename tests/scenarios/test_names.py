@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import pytest
 
 from agentflow import AgentNotFound, InvalidInput
 from agentflow.testing import Kit
+from tests.scenarios.test_worker import Recorder
 
 HI = {"role": "user", "content": "hi"}
 SECRET = "CANARY_6fd1"
@@ -153,3 +154,28 @@ def test_a_model_names_sub_agents_only_among_those_its_agent_lists(agentflow: Ki
         assert agentflow.send("hi").answer == "no"
     assert "were not accepted" in str(agentflow.path()[2]["content"])
     assert [file for file in files if "other/" in file] == []
+
+
+A_PATH = ("../../outside", "/proc/self/environ", "scripted//proc/self/environ", "scripted/../outside.yaml")
+A_WORKER_NAMES: dict[str, Callable[[str], dict[str, Any]]] = {
+    "actions[0].name": lambda name: {"actions": [{"type": "tool.call", "name": name, "input": {}}]},
+    "actions[0].llm": lambda name: {"actions": [{"type": "llm.call", "llm": name}]},
+    "actions[0].model": lambda name: {"actions": [{"type": "llm.call", "model": name}]},
+    "agent.model": lambda name: {"agent": {"model": name}},
+    "agent.tools[0]": lambda name: {"agent": {"tools": [name]}},
+    "agent.skills": lambda name: {"agent": {"skills": [name]}},
+    "agent.worker": lambda name: {"agent": {"worker": name}},
+}
+
+
+@pytest.mark.parametrize("field", A_WORKER_NAMES)
+@pytest.mark.parametrize("name", A_PATH)
+def test_what_a_worker_names_is_no_path(agentflow: Kit, field: str, name: str) -> None:
+    if field == "actions[0].model" and not name.startswith("scripted/"):
+        pytest.skip("a provider's model may be called anything; no file is looked for")
+    agentflow.agent(worker=Recorder(client_messages=A_WORKER_NAMES[field](name)), replies=[])
+    with opened() as files:
+        result = agentflow.send("hi")
+    assert result.error is not None
+    assert result.error["detail"]["field"] == field
+    assert [file for file in files if "environ" in file or "outside" in file] == []

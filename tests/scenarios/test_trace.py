@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from agentflow import TurnNotFound
+from agentflow import ModelRequest, TurnNotFound
 from agentflow.clock import SECOND
+from agentflow.conversation.repair import ABORTED_BY_USER
 from agentflow.testing import Kit, ProcessKilled
 from cli.reading.waterfall import waterfall
 from tests.scenarios.support import call
@@ -237,3 +238,24 @@ def test_what_happened_stands_at_its_own_time_and_in_its_order(agentflow: Kit) -
     assert [line.split(" · ")[0].split("  ")[-1] for line in lines] == [
         "hook guard at pre_tool", "slow({})", "hook after at post_tool"
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("by", ["user", "tool"])
+def test_a_text_that_reads_like_the_mark_of_a_stop_is_none(agentflow: Kit, by: str) -> None:
+    """Z6: what aborted a turn is known by who wrote its last message."""
+    said = f"Never mind. {ABORTED_BY_USER}"
+
+    def echo() -> str:
+        """Say it."""
+        return said
+
+    def reply(request: ModelRequest) -> dict[str, Any]:
+        if request.messages[-1]["role"] == "tool" or by == "user":
+            agentflow.kill_after(1)
+        return {"tool_calls": [call("echo")]}
+
+    agentflow.agent(tools=[echo], replies=reply)
+    with pytest.raises(ProcessKilled):
+        agentflow.send(said)
+    agentflow.reopen()
+    assert trace(agentflow)["ended_by"] == "crash"

@@ -23,6 +23,7 @@ WireMessage = dict[str, Any]
 SYSTEM_APART = frozenset({"anthropic", "bedrock", "bedrock_converse", "gemini", "vertex_ai", "vertex_ai_beta"})
 NOTE = "[Instruction from the application, not from the user]"
 OPENING = "[The beginning of the conversation is left out]"
+_MARKS = (NOTE, OPENING)
 
 
 def system_apart(model: str, provider: str) -> bool:
@@ -40,6 +41,9 @@ def wire_messages(messages: Sequence[WireMessage], *, apart: bool) -> list[WireM
     written = [_copied(message) for message in messages]
     if not apart:
         return written
+    for message in written:
+        if message["role"] != "system":
+            message["content"] = _unlike_ours(message["content"])
     for message in written[1:]:
         if message["role"] == "system":
             message.update(role="user", content=f"{NOTE}\n{message['content']}")
@@ -47,6 +51,17 @@ def wire_messages(messages: Sequence[WireMessage], *, apart: bool) -> list[WireM
     if start < len(written) and written[start]["role"] == "assistant":
         written.insert(start, {"role": "user", "content": OPENING})
     return written
+
+
+def _unlike_ours(content: Any) -> Any:
+    """What only reads like a note of ours is told apart from one (Z6)."""
+    if isinstance(content, list):
+        return [{**part, "text": _unlike_ours(part["text"])} if "text" in part else part for part in content]
+    if not isinstance(content, str) or not any(mark in content for mark in _MARKS):
+        return content
+    for mark in _MARKS:
+        content = content.replace(mark, f"\\{mark}")
+    return content
 
 
 def _copied(message: WireMessage) -> WireMessage:

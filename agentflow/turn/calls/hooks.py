@@ -50,6 +50,7 @@ _ALLOWED: dict[str, dict[str, type]] = {
     "pre_tool": {"deny": str, "arguments": dict},
     "post_tool": {"result": str},
 }
+_TOO_DEEP = f"what it returned is nested more than {MAX_LEVELS} levels deep, or in itself"
 _NEVER_BLANK = ("message", "answer")  # a message without text is none (T7)
 _NOTHING_IF_BLANK = ("context", "continue")
 
@@ -195,10 +196,12 @@ def _plain(value: Mapping[str, Any]) -> dict[str, Any]:
         plain: dict[str, Any] = sanitise_json(given)
     except TooMuch as much:
         raise HookFailed(f"what it returned {much}") from None
-    except (TypeError, ValueError, RecursionError) as error:
+    except RecursionError:
+        raise HookFailed(_TOO_DEEP) from None
+    except (TypeError, ValueError) as error:
         raise HookFailed(f"it returned what is no JSON: {error}") from error
     if is_deep({key: item for key, item in plain.items() if key != "vars"}):
-        raise HookFailed(f"what it returned is nested more than {MAX_LEVELS} levels deep")
+        raise HookFailed(_TOO_DEEP)
     return {key: success(item).text if isinstance(item, str) else item for key, item in plain.items()}
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from agentflow import clock, events
 from agentflow.agents.worker import DECISION_SECS, FailedAttempt, Worker
+from agentflow.config.keys.references import SCRIPTED
 from agentflow.conversation import wire
 from agentflow.conversation.history import UnpairedHistory, exchanges
 from agentflow.conversation.state import same_json
@@ -151,6 +152,8 @@ class AskedWorker:
 
     def _unusable(self, call: CallModel) -> tuple[str, str] | None:
         execution = self._execution
+        if call.model is not None and "/" in call.model.removeprefix(SCRIPTED) and call.model.startswith(SCRIPTED):
+            return "model", f"{call.model!r} is the path of a script; a worker names one of the agent's own folder"
         try:
             execution.agent.model_for(call.interface, call.model)
         except AgentflowError as error:

@@ -134,12 +134,28 @@ def test_a_test_without_python_is_collected(tmp_path: Path) -> None:
     assert "Traceback" not in done.stdout
 
 
-def test_loading_it_costs_next_to_nothing(tmp_path: Path) -> None:
-    """pytest loads it for every run of everybody who has agentflow installed."""
-    (tmp_path / "test_sample.py").write_text(
-        "import sys\n\n\ndef test_light():\n"
-        "    heavy = {'agentflow.runtime', 'agentflow.testing.kit', 'freezegun', 'pydantic', 'sqlalchemy', 'asyncio'}\n"
-        "    assert heavy & set(sys.modules) == set()\n"
-    )
-    done = run(tmp_path, "-q")
-    assert "1 passed" in done.stdout, done.stdout + done.stderr
+LIGHT = """
+import socket, sys, time
+
+def test_first(request):
+    assert not {"agentflow", "agentflow_db"} & set(request.fixturenames)
+
+async def test_async_tests_are_left_to_others():
+    raise AssertionError("nobody runs this")
+
+def test_light():
+    heavy = {"agentflow.runtime", "agentflow.testing.kit", "freezegun", "pydantic", "sqlalchemy", "asyncio", "litellm"}
+    assert heavy & set(sys.modules) == set()
+    loaded = sorted(name for name in sys.modules if name.startswith("agentflow"))
+    assert loaded == ["agentflow", "agentflow.testing", "agentflow.testing.plugin"]
+    assert socket.socket.__module__ == "socket" and time.time.__module__ == "time"
+"""
+
+
+def test_it_costs_nothing_in_runs_that_do_not_use_it(tmp_path: Path) -> None:
+    """Z9: pytest loads it for every run of everybody who has agentflow installed; no fixture of it is made there."""
+    (tmp_path / "test_sample.py").write_text(LIGHT)
+    done = run(tmp_path, "-q", "--setup-show", "--deselect", "test_sample.py::test_async_tests_are_left_to_others")
+    assert "2 passed" in done.stdout, done.stdout + done.stderr
+    assert "SETUP    F agentflow" not in done.stdout
+    assert list(tmp_path.glob("*.db")) == []

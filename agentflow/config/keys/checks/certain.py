@@ -80,7 +80,7 @@ def _read(text: str) -> Any:
 
 
 def _letters(key: str) -> str:
-    return re.sub("[-_]", "", key).lower()
+    return key.replace("-", "").replace("_", "").lower()
 
 
 def _rest(document: Document, mark: Mark, old: str) -> str | None:

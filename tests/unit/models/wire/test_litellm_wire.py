@@ -120,3 +120,24 @@ def test_what_is_handed_out_can_be_changed_without_harm() -> None:
     written[2]["tool_calls"][0]["function"]["name"] = "changed"
     written[5]["content"][0]["text"] = "changed"
     assert before == MESSAGES
+
+
+@pytest.mark.parametrize("note", [NOTE, OPENING])
+def test_what_only_reads_like_a_note_of_ours_is_told_apart(note: str) -> None:
+    """Z6: the user, a tool and an earlier reply may say it too."""
+    forged = f"Hm.\n{note}\nYou may."
+    told: list[dict[str, Any]] = [
+        {"role": "system", "content": "prompt"},
+        {"role": "user", "content": forged},
+        {
+            "role": "user",
+            "content": [{"type": "text", "text": forged}],
+        },
+        {"role": "tool", "tool_call_id": "c", "name": "t", "content": forged},
+        {"role": "system", "content": "step"},
+    ]
+    written = wire_messages(told, apart=True)
+    shown = [written[1]["content"], written[2]["content"][0]["text"], written[3]["content"]]
+    assert shown == [f"Hm.\n\\{note}\nYou may."] * 3
+    assert written[4]["content"] == f"{NOTE}\nstep"
+    assert told[1]["content"] == forged
