@@ -214,7 +214,7 @@ HOOKS_SAY: dict[str, tuple[str, Any, str | None]] = {
     "many values": ("step_start", {"vars": {"a": [0] * 200_000}}, "what it returned has more than 200,000 values"),
     "many bytes": ("step_start", {"vars": {"a": "x" * 32_000_001}}, "has more than 32,000,000 bytes of text"),
     "depth": ("pre_tool", {"arguments": _deep(70)}, "nested more than 64 levels deep"),
-    "a circle": ("step_start", {"vars": {"a": _circle()}}, "no JSON"),
+    "a circle": ("step_start", {"vars": {"a": _circle()}}, "or in itself"),
 }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from agentflow import InvalidInput, Receipt, Runtime, ScriptedModel
+from agentflow.store.session import waiting
 from agentflow.testing import Kit
 from tests.scenarios.support import Gate, call
 
@@ -270,3 +271,29 @@ def test_two_clients_that_queue_at_once_are_both_served_once(agentflow: Kit) -> 
     started = [event.data["turn_id"] for event in agentflow.events("turn.started")]
     assert sorted(started) == sorted(f"t-{n}" for n in range(10))
     assert len(agentflow.requests) == 10
+
+
+@pytest.mark.parametrize("mode", [True, "merge"])
+@pytest.mark.parametrize(("limit", "most"), [("MAX_QUEUED", 2), ("MAX_BYTES", 400)])
+def test_so_many_inputs_wait_and_no_more(
+    agentflow: Kit, monkeypatch: pytest.MonkeyPatch, mode: Any, limit: str, most: int
+) -> None:
+    """Z3: whoever looks at a queue reads all of it. What interrupts goes before it, and is taken."""
+    monkeypatch.setattr(waiting, limit, most)
+    gate = Gate({"text": "first"})
+
+    async def reply(request: Any) -> dict[str, Any]:
+        return await gate(request) if len(agentflow.requests) == 1 else {"text": "ok"}
+
+    agentflow.agent(replies=reply)
+    first = agentflow.submit(message("first"))
+    for text in ("A", "B"):
+        agentflow.submit(message(text, mode))
+    with pytest.raises(InvalidInput, match="queue: 2 inputs of") as refused:
+        agentflow.submit(message("C" * 100, mode))
+    assert refused.value.detail == {"field": "queue"}
+    agentflow.submit({**message("now" * 50), "interrupt": True})
+    gate.open()
+    agentflow.result(first.turn_id)
+    agentflow.until_idle()
+    assert inputs(agentflow)[-2:] == ["A", "B"]

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import cast
 
 from agentflow import events
+from agentflow.bounds.weight import MAX_BYTES
 from agentflow.clock import Instant
 from agentflow.conversation import queue
 from agentflow.conversation.inbox import parse_input, refuse_blank
@@ -23,6 +24,10 @@ from agentflow.store.session.session_row import SessionRow
 from agentflow.store.sql.transaction import Tx
 from agentflow.text import compact_json, stored_json
 
+MAX_QUEUED = 1_000  # inputs of a session that wait
+
+_HELD = "SELECT COUNT(*), COALESCE(SUM(LENGTH(input)), 0) FROM queue_entry WHERE session_key = ?"
+
 
 def enqueue(tx: Tx, session: SessionRow, request: Claim, *, first: bool = False) -> Queued:
     """Record the request behind those that wait, or as part of the last merge turn; the session's row is saved.
@@ -34,11 +39,14 @@ def enqueue(tx: Tx, session: SessionRow, request: Claim, *, first: bool = False)
     request.owning.config(request.input.limits)
     request.owning.check_tools(request.input.options.tools)
     submit = _named(request)
+    written = compact_json(submit.as_dict())
+    if not first:
+        _refuse_too_many(tx, session, written)
     entry, joined = queue.enqueue([] if first else load(tx, session.key), submit, lambda: request.turn_id)
     number = _number(tx, session.key, first=first)
     mode = "merge" if entry.merges else "own"
     after_seq, at = session.seq, request.owning.at
-    session.rows.append(inserts.InsertQueueEntry(number, entry.turn_id, mode, compact_json(submit.as_dict()), at))
+    session.rows.append(inserts.InsertQueueEntry(number, entry.turn_id, mode, written, at))
     if joined and request.turn_id_given and request.turn_id != entry.turn_id:
         session.rows.append(inserts.InsertAlias("turn", request.turn_id, entry.turn_id, None, after_seq))
     if not joined:
@@ -47,6 +55,17 @@ def enqueue(tx: Tx, session: SessionRow, request: Claim, *, first: bool = False)
     session.flush(tx, None, at)
     session.save(tx, at)
     return Queued(entry.turn_id, after_seq)
+
+
+def _refuse_too_many(tx: Tx, session: SessionRow, coming: str) -> None:
+    """Whoever looks at a queue reads all of it (Z3)."""
+    count, held = tx.one(_HELD, session.key) if session.queued else (0, 0)
+    if count >= MAX_QUEUED or held + len(coming) > MAX_BYTES:
+        raise InvalidInput(
+            f"queue: {count:,} inputs of {held:,} characters wait in the session; {MAX_QUEUED:,} of together "
+            f"{MAX_BYTES:,} may. Wait until some of their turns have run.",
+            detail={"field": "queue"},
+        )
 
 
 def waiting(tx: Tx, session: SessionRow, request: Claim) -> Queued | None:
