@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +47,8 @@ def command(
     Tools, workers and loaders are answered by the case, and the sessions are gone afterwards. The exit code is 1 when
     an attempt fails, or could not be judged.
     """
+    import asyncio
+
     from agentflow import own_process, run_cases
 
     from ..log import shown_log

@@ -74,6 +74,7 @@ def test_a_turn_without_a_tracer_imports_no_telemetry() -> None:
         "from cli.main import run; assert run(['--version']) == 0",
         "from cli.main import run; assert run(['run', '--help']) == 0",
         "from cli.main import run; assert run(['sessions', '--help']) == 0",
+        "from cli.main import run; assert run(['eval', 'run', '--help']) == 0",
         "from cli.main import run; assert run(['chat', '--help']) == 0",
     ],
 )

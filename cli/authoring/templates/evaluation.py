@@ -41,6 +41,18 @@ def opening_hours(day: str) -> str:
     """
     return "not at all" if day.lower() == "sunday" else "from 9 to 18"
 ''',
+        "cases/monday.yaml": """\
+# `agentflow eval run` answers the tool from here; `agentflow eval capture SESSION` makes such a file.
+agent: desk
+turns:
+  - messages: ["When are you open on Monday?"]
+    tools:
+      - {name: opening_hours, arguments: {day: Monday}, result: from 10 to 16}
+    expect:
+      answer: {matches: 10 to 16}
+      tools: [opening_hours]
+      max_tokens: 10000
+""",
         "tests/cases.json": """\
 [
   {"ask": "When are you open on Monday?", "answer": "9 to 18", "tools": ["opening_hours"]},
@@ -75,5 +87,5 @@ def test_the_agent_answers_as_it_must(agentflow: Kit, case: dict) -> None:
     assert [event.data["name"] for event in agentflow.events("tool.call.requested")] == case["tools"]
 ''',
     },
-    ['agentflow run desk "When are you open on Monday?"'],
+    ['agentflow run desk "When are you open on Monday?"', "agentflow eval run cases/monday.yaml"],
 )
