@@ -3,6 +3,7 @@
 AgentflowError                    code, sentence, detail
     InvalidConfig                 invalid_config          agent.yaml or agentflow.yaml cannot be used
     InvalidInput                  invalid_input           a request that is refused; nothing was written
+        RoleNotAllowed            role_not_allowed        a new message of a role that the request may not bring in
     SessionAgentMismatch          session_agent_mismatch  a session belongs to one agent
     SessionTaken                  session_taken           an import would change a session that is there (R12)
     NotFound                      not_found               what is named is not there, or not there any more
@@ -15,6 +16,7 @@ AgentflowError                    code, sentence, detail
         SnapshotNotFound          snapshot_not_found      a session has no such snapshot, or a case no such data (R8)
         RequestNotKept            request_not_kept        the exact request of a model call cannot be made again
     TurnAlreadyActive             turn_already_active     one request at a time (C18)
+    HeadMoved                     head_moved              the path ends elsewhere than the request was made for
     NoPendingQuestion             no_pending_question
     QuestionAlreadyAnswered       question_already_answered
     QuestionExpired               question_expired        also the error of the turn that asked (T21)
@@ -81,6 +83,12 @@ class InvalidInput(AgentflowError):
     code = "invalid_input"
 
 
+class RoleNotAllowed(InvalidInput):
+    """A message is new and of a role that the request may not bring in (Z6); `detail` has `role`."""
+
+    code = "role_not_allowed"
+
+
 class SessionAgentMismatch(AgentflowError):
     code = "session_agent_mismatch"
 
@@ -142,6 +150,12 @@ class TurnAlreadyActive(AgentflowError):
     """The session runs a turn (C18); `detail` has `turn_id` and, for an owner elsewhere, `retry_after` seconds."""
 
     code = "turn_already_active"
+
+
+class HeadMoved(AgentflowError):
+    """The request was for another head than the session has; `detail` has `session_id` and `head_id`."""
+
+    code = "head_moved"
 
 
 class NoPendingQuestion(AgentflowError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from agentflow import clock
 from agentflow.agents.data_source import AnswerTool, Captured, DataSource, StandIn
+from agentflow.agents.described import described
 from agentflow.agents.loaded_agent import LoadedAgent
 from agentflow.agents.loading import Agents, OpenModel
 from agentflow.agents.project_folder import open_project
@@ -27,8 +28,8 @@ from agentflow.conversation import arguments
 from agentflow.conversation.inbox import HeadMove, Input, parse_input
 from agentflow.conversation.pauses.answers import Answers
 from agentflow.conversation.pauses.awaited import QUESTIONS
-from agentflow.conversation.wire import json_object
-from agentflow.errors import AgentNotFound, InvalidInput, NoPendingQuestion, ResultTimeout, no_session
+from agentflow.conversation.wire import json_object, refuse
+from agentflow.errors import AgentNotFound, InvalidInput, NoPendingQuestion, no_session
 from agentflow.events import Event
 from agentflow.live.event_feed import Feeds
 from agentflow.live.owner import is_alive
@@ -37,12 +38,12 @@ from agentflow.reading.pages import SessionPage, asked_by
 from agentflow.reading.reader import SessionReader
 from agentflow.records.book import Records
 from agentflow.result import Receipt, TurnResult
-from agentflow.running.turns import POLL_SECS, RunningTurns
+from agentflow.running.results import result_of
+from agentflow.running.turns import RunningTurns
 from agentflow.secrets.logs import guard_logs
 from agentflow.store.cause import cause_of, names_damage
-from agentflow.store.outcomes import Moved
 from agentflow.store.protocol import Store
-from agentflow.store.requests import Claim, MoveHead, Settle
+from agentflow.store.requests import Claim, Settle
 from agentflow.tools.results import refused, settled
 
 _log = logging.getLogger("agentflow.runtime")
@@ -148,25 +149,35 @@ class Runtime:
         *,
         agent: str | None = None,
         limits: Mapping[str, Any] | None = None,
+        owner: str | None = None,
+        if_head: str | None = None,
+        roles: Collection[str] | None = None,
     ) -> Receipt:
         """Hand in a client input; returns once its turn is recorded, before it has run.
 
         The input's `agent_id` is a name, for clients choose no files (Z2); `agent`, a name or a path, is for the code
-        that calls, and goes before it. `limits` overrides the agent's limits for this turn. Raises `InvalidInput`,
-        `AgentNotFound`, `InvalidConfig`, `SessionAgentMismatch`, `TurnAlreadyActive` (C18, C19): then nothing was
-        written. A `head.move` runs no turn, its receipt has the turn id `""`; it raises what `checkout` raises.
+        that calls, and goes before it. `limits` overrides the agent's limits for this turn. `owner` is the user it is
+        for: the first one owns the session, to others it is not there. `if_head` is the message the path has to end
+        in, `""` for an empty one; new messages have one of the `roles`, null for any. Raises `InvalidInput`,
+        `AgentNotFound`, `InvalidConfig`, `SessionAgentMismatch`, `HeadMoved`, `TurnAlreadyActive` (C18, C19): then
+        nothing was written. A `head.move` runs no turn, its receipt has the turn id `""`.
         """
         request = await beside(parse_input, given)
         arguments.session_id(session_id)
         if isinstance(request, HeadMove):
-            moved = await self._move_head(session_id, request.message_id, request.turn_id)
+            moved = await self._turns.move_head(session_id, request.message_id, request.turn_id, owner, if_head)
             return Receipt(session_id, moved.turn_id, False, moved.replayed, moved.after_seq)
         if limits is not None:
             more = json_object(arguments.mapping(limits, "limits"), "limits", 2)
             request = replace(request, limits=request.limits | more)
+        if if_head is not None and (getattr(request, "queue", False) or getattr(request, "interrupt", False)):
+            refuse("if_head", "says which reply is answered; with queue or interrupt there is another one by then.")
         loaded = await self._agent(session_id, request.agent_id, agent)
         turn_id, owning = request.turn_id or self._new_id(), self._turns.owning(loaded)
-        claim = Claim(session_id, request, turn_id, request.turn_id is not None, owning, self._source.environment)
+        named, environment = request.turn_id is not None, self._source.environment
+        claim = Claim(
+            session_id, request, turn_id, named, owning, environment, *arguments.expected(owner, if_head), roles
+        )
         return await self._turns.claim(session_id, loaded, claim)
 
     async def run(
@@ -244,18 +255,15 @@ class Runtime:
         asked = Settle(session_id, call_id, given.ok, given.text, tools, self._turns.owning(agent))
         return await self._turns.settle(agent, asked)
 
-    async def checkout(self, session_id: str, message_id: str) -> dict[str, Any]:
+    async def checkout(self, session_id: str, message_id: str, *, if_head: str | None = None) -> dict[str, Any]:
         """Move the head exactly to a message, whichever branch it is on; no turn runs (C2, C20).
 
-        Returns `{session_id, head_id, moved}`. Raises `SessionNotFound`, `MessageNotFound`, `TurnAlreadyActive`.
+        Returns `{session_id, head_id, moved}`. `if_head` is as in `submit`. Raises `SessionNotFound`,
+        `MessageNotFound`, `HeadMoved`, `TurnAlreadyActive`.
         """
-        moved = await self._move_head(arguments.session_id(session_id), arguments.text(message_id, "message_id"))
+        named = arguments.text(message_id, "message_id")
+        moved = await self._turns.move_head(arguments.session_id(session_id), named, if_head=if_head)
         return {"session_id": session_id, "head_id": moved.head_id, "moved": moved.moved}
-
-    async def _move_head(self, session_id: str, message_id: str, turn_id: str | None = None) -> Moved:
-        waker = self._turns.waker()
-        asked = MoveHead(session_id, message_id, clock.instant(), is_alive, self._new_id, turn_id, waker.owning)
-        return waker.started(session_id, await self._store.move_head(asked))
 
     async def result(self, session_id: str, turn_id: str, *, timeout: float | None = None) -> TurnResult:  # noqa: ASYNC109  # an error that says how to go on
         """The result of a turn, waiting while it waits or runs, here or elsewhere.
@@ -263,29 +271,7 @@ class Runtime:
         It only reads: a turn that waits begins in a process that was asked to run it (C21). Raises `SessionNotFound`,
         `TurnNotFound`, and `ResultTimeout` after `timeout` seconds; the turn goes on then.
         """
-        try:
-            async with asyncio.timeout(arguments.seconds(timeout, "timeout")) as waiting:
-                return await self._result(session_id, arguments.text(turn_id, "turn_id"))
-        except TimeoutError:
-            if not waiting.expired():
-                raise
-            raise ResultTimeout(
-                f"Turn {turn_id!r} of session {session_id!r} has not ended within {timeout} s; it goes on, ask again.",
-                detail={"session_id": session_id, "turn_id": turn_id},
-            ) from None
-
-    async def _result(self, session_id: str, turn_id: str) -> TurnResult:
-        running = self._turns.get(session_id, turn_id)
-        if running is None:
-            turn_id = await self._reader.turn_id(session_id, turn_id)
-        while True:
-            running = self._turns.get(session_id, turn_id)
-            if running is not None:
-                return await asyncio.shield(running.task)
-            result = await self._reader.result(session_id, turn_id)
-            if result is not None:
-                return result
-            await asyncio.sleep(POLL_SECS)
+        return await result_of(self._turns, self._reader, session_id, turn_id, timeout)
 
     async def run_queue(self, session_id: str) -> list[TurnResult]:
         """Run the turns that wait in a session, in order, until none waits, one asks or is stopped (C24)."""
@@ -302,9 +288,7 @@ class Runtime:
         """
         return self._reader.events(session_id, after_seq, turn_id, follow=follow)
 
-    # -- reading ---------------------------------------------------------------------------------------------------
-
-    async def status(self, session_id: str) -> dict[str, Any]:
+    async def status(self, session_id: str, *, owner: str | None = None) -> dict[str, Any]:
         """Where a session stands, and what waits in it (T3, T21, C38).
 
         `{session_id, agent_id, name, status, turn_id, pending, pending_kind, question, questions, tool_call_id,
@@ -312,7 +296,7 @@ class Runtime:
         texts}]`; `open_calls` those whose results come from outside, `[{id, name, arguments, handler}]`; `todos` the
         list clients were last told of (T32); `seq` the number of the log's last event, `log_id` the log's own.
         """
-        return await self._reader.status(session_id)
+        return await self._reader.status(session_id, arguments.optional_text(owner, "owner"))
 
     async def session(self, session_id: str, *, all: bool = False) -> dict[str, Any]:  # the spec's word
         """The status with `state` (the agent's) and `messages` (the path), steps, executions, times and totals.
@@ -323,13 +307,20 @@ class Runtime:
         return await self._reader.session(session_id, whole=all)
 
     async def sessions(
-        self, *, agent: str | None = None, search: str | None = None, limit: int = 50, cursor: str | None = None
+        self,
+        *,
+        agent: str | None = None,
+        search: str | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+        owner: str | None = None,
     ) -> SessionPage:
-        """The most recently used first, of one `agent` (a name or a path) or all, with `search` in their names, as
-        `{session_id, agent_id, ...}`; the page says how many `more` there are, and has the `cursor` that gives them.
+        """The most recently used first, of one `agent` (a name or a path) or all, of one `owner` or all, with `search`
+        in their names, as `{session_id, agent_id, ...}`; the page says how many `more` there are, and has the `cursor`
+        that gives them.
         """
         name = None if agent is None else self._agents.name_of(arguments.text(agent, "agent"))
-        return await self._reader.sessions(asked_by(cursor, name, search, limit))
+        return await self._reader.sessions(asked_by(cursor, name, search, limit, owner))
 
     async def turn(self, session_id: str, turn_id: str) -> dict[str, Any]:
         """A turn, by any of its names: `{session_id, turn_id, number, state, after_seq, result}`.
@@ -353,6 +344,16 @@ class Runtime:
         A compaction is `{summary_id, kept, copied, tokens_before, tokens_after, head_id, previous_head_id}` (X21).
         """
         return await self._reader.tree(session_id)
+
+    async def agents(self) -> list[dict[str, Any]]:
+        """The agents of the project and those that ship, as `agent` gives them; a broken one has its `error`."""
+        return await asyncio.to_thread(self._agents.described)
+
+    async def agent(self, name: str) -> dict[str, Any]:
+        """An agent as a form needs it: `{name, description, inputs: {NAME: {type, required, default, description,
+        enum}}, tools: [{name, description, handler}]}`. Raises `AgentNotFound`, `InvalidConfig`.
+        """
+        return described(await asyncio.to_thread(self._agents.named, arguments.text(name, "agent")))
 
     def read_inputs(self, agent: str, assignments: Iterable[str]) -> dict[str, Any]:
         """Agent inputs from `KEY=VALUE` texts, converted by the types the agent declares. Raises `InvalidInput`."""
@@ -382,8 +383,6 @@ class Runtime:
         null; the error itself where every row is as it must be (Z1). What this class raises has been looked at.
         """
         return await cause_of(error, self._store, session_id)
-
-    # -- inside ----------------------------------------------------------------------------------------------------
 
     async def _agent(self, session_id: str, name: str | None, reference: str | None) -> LoadedAgent:
         """The agent that the calling code chose, else the one the client names, else the session's."""

@@ -22,6 +22,7 @@ LIMIT_REACHED = "limit_reached"
 ERRORS = {
     "invalid_config": Exit.USAGE,
     "invalid_input": Exit.USAGE,
+    "role_not_allowed": Exit.USAGE,
     "session_agent_mismatch": Exit.USAGE,
     "session_taken": Exit.USAGE,
     "agent_not_found": Exit.NOT_FOUND,
@@ -37,6 +38,7 @@ ERRORS = {
     "question_expired": Exit.BUSY,
     "no_pending_question": Exit.BUSY,
     "call_already_answered": Exit.BUSY,
+    "head_moved": Exit.BUSY,
     LIMIT_REACHED: Exit.LIMIT,
 }
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agentflow.agents.advisories import open_worker, unknown_prices
+from agentflow.agents.described import described
 from agentflow.agents.loaded_agent import LoadedAgent, prompt_of
 from agentflow.agents.parts import find_parts
 from agentflow.config.agent_config import AgentConfig, Interface
@@ -16,7 +17,7 @@ from agentflow.config.document.problems import invalid
 from agentflow.config.keys.base import plain
 from agentflow.config.last_good import AgentFiles
 from agentflow.config.material import material_files
-from agentflow.config.places import AGENT_FILE
+from agentflow.config.places import AGENT_FILE, agent_names
 from agentflow.config.project import (
     NAME,
     find_named,
@@ -122,6 +123,16 @@ class Agents:
             loaded = self._make(config, children)
             self._loaded[config.path] = version, loaded
         return loaded
+
+    def described(self) -> list[dict[str, Any]]:
+        """All agents that there are, by name; of one that cannot be made its name and the `error`."""
+        found: list[dict[str, Any]] = []
+        for name in agent_names(self._root):
+            try:
+                found.append(described(self.named(name)))
+            except (AgentNotFound, InvalidConfig) as error:
+                found.append({"name": name, "error": error.message})
+        return found
 
     def worker_tools(self, reference: str) -> dict[str, frozenset[str]]:
         """The tools whose calls are left to a worker, of an agent and all its sub-agents, by agent (C33)."""

@@ -76,3 +76,10 @@ def seconds(value: Any, name: str) -> float | None:
 
 def _outside(name: str, what: str) -> NoReturn:
     refuse(name, f"{what}.")
+
+
+def expected(owner: Any, if_head: Any) -> tuple[str | None, str | None]:
+    """The user a request is for, and the message the path has to end in, empty for none; null where it is not said."""
+    if if_head is not None and not isinstance(if_head, str):
+        refuse("if_head", f"must be a string, not {kind_of(if_head)}.")
+    return optional_text(owner, "owner"), if_head

@@ -41,28 +41,30 @@ class SessionPage:
 
 def cursor_of(listed: ListSessions) -> str:
     """The opaque text that asks for what follows; it is of this list alone."""
-    place = [listed.agent, listed.search, listed.moment, *(listed.after or ())]
+    place = [listed.agent, listed.search, listed.user, listed.moment, *(listed.after or ())]
     return base64.urlsafe_b64encode(json.dumps(place).encode()).decode().rstrip("=")
 
 
-def asked_by(cursor: str | None, agent: str | None, search: str | None, limit: int) -> ListSessions:
+def asked_by(
+    cursor: str | None, agent: str | None, search: str | None, limit: int, user: str | None = None
+) -> ListSessions:
     """The page of the list that a cursor asks for, the first one without. Raises `InvalidInput`."""
     arguments.whole_number(limit, "limit", least=1)
     wanted = arguments.optional_text(search, "search")
     text = arguments.optional_text(cursor, "cursor")
     if text is None:
-        return ListSessions(agent, limit, wanted)
+        return ListSessions(agent, limit, wanted, user=user)
     try:
-        of_agent, found, moment, used, key = read_json(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        of_agent, found, of_user, moment, used, key = read_json(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
     except (ValueError, TypeError):
         raise _refused("is not one that `sessions` gave; leave it out to begin with the newest") from None
     if not all(type(number) is int and abs(number) < 2**63 for number in (moment, used, key)):
         raise _refused("is not one that `sessions` gave; leave it out to begin with the newest")
-    if of_agent != agent:
+    if of_agent != agent or of_user != user:
         raise _refused("belongs to the list of another agent; give the same agent with it")
     if found != wanted:
         raise _refused("belongs to another search; give the same search with it")
-    return ListSessions(agent, limit, wanted, moment, (used, key))
+    return ListSessions(agent, limit, wanted, moment, (used, key), user)
 
 
 def _refused(why: str) -> InvalidInput:

@@ -7,7 +7,7 @@ from typing import Any
 
 from agentflow import clock
 from agentflow.conversation import arguments
-from agentflow.errors import TurnNotFound
+from agentflow.errors import TurnNotFound, no_session
 from agentflow.events import Event
 from agentflow.live.event_feed import Feeds
 from agentflow.message import TurnState
@@ -48,8 +48,10 @@ class SessionReader:
         """The session's row. Raises `SessionNotFound`, `InvalidInput`."""
         return await session_of(self._store, session_id)
 
-    async def status(self, session_id: str) -> dict[str, Any]:
+    async def status(self, session_id: str, owner: str | None) -> dict[str, Any]:
         record = await self.record(session_id)
+        if owner is not None and record.belongs_to != owner:
+            raise no_session(session_id)
         return await self._status(record)
 
     async def _status(self, record: SessionRecord) -> dict[str, Any]:

@@ -46,6 +46,8 @@ def status_of(record: SessionRecord) -> dict[str, Any]:
         "turn_id": record.running_turn if pending is None else pending.turn_id,
         **awaited.status_of(None if pending is None else pending.awaited),
         "queued": record.queued,
+        "owner": record.belongs_to,
+        "head_id": record.head_id,
         "seq": record.seq,
         "log_id": log_id_of(record),
     }

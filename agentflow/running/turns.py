@@ -13,6 +13,7 @@ from agentflow.agents.loaded_agent import LoadedAgent
 from agentflow.agents.loading import Agents
 from agentflow.clock import NewId
 from agentflow.config.inputs import check_inputs
+from agentflow.conversation import arguments
 from agentflow.errors import AgentflowError, AgentNotFound, InvalidConfig, StoreError
 from agentflow.live.event_feed import Feeds
 from agentflow.live.history_cache import HistoryCache
@@ -24,9 +25,9 @@ from agentflow.result import Receipt, TurnResult
 from agentflow.running.queues import Queues
 from agentflow.running.waker import Waker
 from agentflow.store.cause import naming_damage
-from agentflow.store.outcomes import Claimed, Given, Queued, Recorded, Refused, Replayed, Stopped
+from agentflow.store.outcomes import Claimed, Given, Moved, Queued, Recorded, Refused, Replayed, Stopped
 from agentflow.store.protocol import Store
-from agentflow.store.requests import Claim, Owning, Settle, Stop
+from agentflow.store.requests import Claim, MoveHead, Owning, Settle, Stop
 from agentflow.telemetry import spans
 from agentflow.turn.step_runner import StepRunner
 
@@ -196,6 +197,19 @@ class RunningTurns:
         waker = self.waker()
         asked = Stop(session_id, turn_id, drain, clock.instant(), is_alive, self._new_id, waker.owning)
         return waker.started(session_id, await self._store.stop(asked))
+
+    async def move_head(
+        self,
+        session_id: str,
+        message_id: str,
+        turn_id: str | None = None,
+        user: str | None = None,
+        if_head: str | None = None,
+    ) -> Moved:
+        """Move a session's head, and start what waited for it; as `Runtime.checkout`."""
+        waker, at, expected = self.waker(), clock.instant(), arguments.expected(user, if_head)
+        asked = MoveHead(session_id, message_id, at, is_alive, self._new_id, turn_id, waker.owning, *expected)
+        return waker.started(session_id, await self._store.move_head(asked))
 
     def waker(self) -> Waker:
         """For a request that may end a pause (C24)."""

@@ -1,8 +1,8 @@
 """The server: everything a `Runtime` can do over HTTP, as an ASGI application; needs the extra `server`.
 
-A request goes through app (who answers what) → access (who may) → routes (one file a subject) → streams. settings say
-what the server was started with, opening what lives while it serves, problems how errors are answered, listening how
-`agentflow serve` runs it all.
+A request goes through app (who answers what) → access (who may) → routes (one file a subject) → wire, streams.
+settings say what the server was started with, opening what lives while it serves, problems how errors are answered,
+listening how `agentflow serve` runs it all.
 """
 
 from __future__ import annotations

@@ -14,12 +14,14 @@ from agentflow import AgentflowError, InternalError
 from agentflow.clock import uuid7
 from agentflow.server.call import BASE
 from agentflow.server.problems import Misfits, Refusal, pointer, problem
-from agentflow.server.routes import events, inputs, run, seed_names
-from agentflow.server.routes.json_route import Refused
+from agentflow.server.routes import agents, chats, events, inputs, run, seed_names, sessions, tokens, turns
+from agentflow.server.wire.json_route import Refused
 
 _log = logging.getLogger("agentflow.server")
 
-ROUTERS: tuple[APIRouter, ...] = (run.router, inputs.router, seed_names.router, events.router)
+ROUTERS: tuple[APIRouter, ...] = tuple(
+    each.router for each in (run, inputs, seed_names, events, sessions, turns, chats, agents, tokens)
+)
 
 _OWN_CODES = {404: "route_not_found", 405: "method_not_allowed", 406: "not_acceptable"}
 _SENTENCES = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import Depends, Request
@@ -29,6 +29,10 @@ class Call:
     @property
     def runtime(self) -> Runtime:
         return self.serving.runtime
+
+    async def visible(self, session_id: str) -> dict[str, Any]:
+        """The session's status. Raises `SessionNotFound`, also for a session of another user than asks (S10)."""
+        return await self.runtime.status(session_id, owner=self.subject.user)
 
     def turn_address(self, session_id: str, turn_id: str) -> str:
         return f"{self.prefix}{BASE}/sessions/{quote(session_id, safe='')}/turns/{quote(turn_id, safe='')}"

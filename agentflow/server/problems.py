@@ -21,10 +21,12 @@ STATUS: Mapping[str, int] = {
     "agentflow_error": 500,
     "invalid_config": 500,
     "invalid_input": 422,
+    "role_not_allowed": 403,
     "session_agent_mismatch": 409,
     "session_taken": 409,
     "not_found": 404,
     "agent_not_found": 404,
+    "head_moved": 412,
     "session_not_found": 404,
     "message_not_found": 404,
     "turn_not_found": 404,
@@ -65,6 +67,7 @@ OWN_STATUS: Mapping[str, int] = {
     "too_many_streams": 429,
     "runtime_not_open": 503,
     "server_closing": 503,
+    "tokens_off": 503,
 }
 
 _AGAIN_SECS = {"store_error": 5, "too_many_streams": 5, "runtime_not_open": 5, "server_closing": 5}

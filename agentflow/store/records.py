@@ -63,6 +63,8 @@ class SessionRecord:
     ended_at: Instant | None
     outcome: str | None
     queued: int = 0
+    belongs_to: str | None = None
+    head_id: str | None = None
     pending: PendingPause | None = None
 
 

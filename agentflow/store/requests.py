@@ -57,7 +57,8 @@ It is asked on the store's thread, and only when a turn waits.
 class Claim:
     """One request for a session (T4); pure apart from the rows it reads, so it can be run again.
 
-    `turn_id_given` is false when the id was minted here.
+    `turn_id_given` is false when the id was minted here. With `user` a session of anybody else is not there; `if_head`
+    is the id the path has to end in, empty for an empty one; new messages have one of the `roles`, null for any.
     """
 
     session_id: str
@@ -66,11 +67,16 @@ class Claim:
     turn_id_given: bool
     owning: Owning
     environment: str = "production"
+    user: str | None = None
+    if_head: str | None = None
+    roles: Collection[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ListSessions:
-    """A page of the sessions, the most recently used first, of all agents or one; `search` is found in their names.
+    """A page of the sessions, the most recently used first, of all agents or one, of all users or one.
+
+    `search` is found in their names.
 
     `moment` is when the list was begun, `after` what its last page ended with: when that was used, and its key.
     """
@@ -80,6 +86,7 @@ class ListSessions:
     search: str | None = None
     moment: Instant | None = None
     after: tuple[Instant, int] | None = None
+    user: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +110,8 @@ class Stop:
 class MoveHead:
     """Move a session's head to a message, which may be named by an alias (C2).
 
-    `turn_id` is the request's idempotency key (C19), `wake` as in `Stop`: the move may have left a pause.
+    `turn_id` is the request's idempotency key (C19), `wake` as in `Stop`: the move may have left a pause;
+    `user` and `if_head` as in `Claim`.
     """
 
     session_id: str
@@ -113,6 +121,8 @@ class MoveHead:
     new_id: NewId
     turn_id: str | None = None
     wake: Wake | None = None
+    user: str | None = None
+    if_head: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

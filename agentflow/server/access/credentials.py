@@ -10,6 +10,7 @@ from typing import Any
 from agentflow.server.access.headers import Headers
 from agentflow.server.access.host import is_loopback
 from agentflow.server.access.subject import ANYBODY, Subject
+from agentflow.server.access.tokens import read_token
 from agentflow.server.problems import Refusal
 from agentflow.server.settings import API_KEY, Settings
 
@@ -25,11 +26,22 @@ def subject_of(scope: Mapping[str, Any], headers: Headers, settings: Settings) -
     given = headers.one("authorization")
     if given is None or not given.lower().startswith(_BEARER):
         raise _unauthorized("This server asks for a key: send `Authorization: Bearer KEY`.")
-    name = _digest(given[len(_BEARER) :].strip())
-    matches = [hmac.compare_digest(name, _digest(key)) for key in settings.keys]
-    if not any(matches):
+    credential = given[len(_BEARER) :].strip()
+    subject = _of_key(credential, settings) or _of_token(credential, settings)
+    if subject is None:
         raise _unauthorized("This key or token is not one that this server takes.")
-    return Subject("key", f"key:{name[:16]}")
+    return subject
+
+
+def _of_key(credential: str, settings: Settings) -> Subject | None:
+    """All keys are compared, each in the same time."""
+    name = _digest(credential)
+    matches = [hmac.compare_digest(name, _digest(key)) for key in settings.keys]
+    return Subject("key", f"key:{name[:16]}") if any(matches) else None
+
+
+def _of_token(credential: str, settings: Settings) -> Subject | None:
+    return None if settings.token_secret is None else read_token(settings.token_secret, credential)
 
 
 def _digest(secret: str) -> str:

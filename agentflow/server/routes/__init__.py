@@ -1,1 +1,1 @@
-"""What can be asked, one file a subject; json_route reads their bodies, paths their parameters."""
+"""What can be asked, one file a subject; each has a `router`."""

@@ -8,10 +8,10 @@ from fastapi import APIRouter, Header, Query
 from starlette.responses import Response
 
 from agentflow.server.call import Here
-from agentflow.server.routes.answers import answer, stream, wants_stream
-from agentflow.server.routes.paths import SessionId
 from agentflow.server.streams.cursor import start_of
 from agentflow.server.streams.session_events import PAGE, Wanted, event_page
+from agentflow.server.wire.answers import answer, stream, wants_stream
+from agentflow.server.wire.paths import SessionId
 
 router = APIRouter(tags=["events"])
 
@@ -27,7 +27,7 @@ async def events(
     accept: Annotated[str | None, Header()] = None,
     last_event_id: Annotated[str | None, Header()] = None,
 ) -> Response:
-    status = await call.runtime.status(session_id)
+    status = await call.visible(session_id)
     begin = 0
     if turn_id is not None:
         begin = (await call.runtime.turn(session_id, turn_id))["after_seq"]

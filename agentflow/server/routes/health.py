@@ -7,8 +7,8 @@ import asyncio
 from starlette.responses import Response
 
 from agentflow import AgentflowError
-from agentflow.server.routes.answers import answer
 from agentflow.server.serving import Serving
+from agentflow.server.wire.answers import answer
 
 _DATABASE_SECS = 2.0
 

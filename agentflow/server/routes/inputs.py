@@ -10,10 +10,11 @@ from starlette.responses import Response
 
 from agentflow import Receipt
 from agentflow.server.call import Call, Starting
-from agentflow.server.routes.answers import answer, location, turn_stream, wants_stream
-from agentflow.server.routes.json_route import JsonRoute
-from agentflow.server.routes.paths import SessionId, session_name
-from agentflow.server.shapes import Shape
+from agentflow.server.wire.answers import answer, location, turn_stream, wants_stream
+from agentflow.server.wire.etags import IfMatch, head_of
+from agentflow.server.wire.json_route import JsonRoute
+from agentflow.server.wire.paths import SessionId, session_name
+from agentflow.server.wire.shapes import Shape
 
 router = APIRouter(route_class=JsonRoute, tags=["turns"])
 
@@ -35,9 +36,15 @@ async def submit(
     session_id: SessionId,
     body: Annotated[dict[str, Any], Body()],
     stream: bool = False,
+    owner: str | None = None,
     accept: Accept = None,
+    if_match: IfMatch = None,
 ) -> Response:
-    receipt = await call.runtime.submit(session_name(session_id), body)
+    user = call.subject.acting_for(owner)
+    call.subject.refuse_input(body)
+    receipt = await call.runtime.submit(
+        session_name(session_id), body, owner=user, if_head=head_of(if_match), roles=call.subject.roles
+    )
     return await _received(call, receipt, stream=stream or wants_stream(accept))
 
 
@@ -45,6 +52,7 @@ async def submit(
 async def answer_question(
     call: Starting, session_id: SessionId, body: Answer, stream: bool = False, accept: Accept = None
 ) -> Response:
+    await call.visible(session_id)
     receipt = await call.runtime.answer(session_id, **body.model_dump())
     return await _received(call, receipt, stream=stream or wants_stream(accept))
 

@@ -11,10 +11,10 @@ from starlette.responses import Response
 
 from agentflow.clock import uuid7
 from agentflow.server.call import Call, Starting
-from agentflow.server.routes.answers import answer, turn_stream
-from agentflow.server.routes.json_route import JsonRoute
-from agentflow.server.routes.paths import session_name
-from agentflow.server.shapes import Shape
+from agentflow.server.wire.answers import answer, turn_stream
+from agentflow.server.wire.json_route import JsonRoute
+from agentflow.server.wire.paths import session_name
+from agentflow.server.wire.shapes import Shape
 
 router = APIRouter(route_class=JsonRoute, tags=["turns"])
 
@@ -28,6 +28,7 @@ class Run(Shape):
     inputs: dict[str, Any] | None = Field(None, description="What the agent declares under `inputs`.")
     turn_id: str | None = Field(None, description="Names the request: sent again it is answered again, run once.")
     limits: dict[str, Any] | None = Field(None, description="Overrides limits of the agent's settings for this turn.")
+    owner: str | None = Field(None, description="The user a backend asks for; the first one owns the session.")
     stream: bool = Field(True, description="Events as they come; else the result once the turn stands still.")
 
 
@@ -40,7 +41,9 @@ async def run(call: Starting, body: Run, idempotency_key: Annotated[str | None, 
         "type": "client.message", "agent_id": body.agent_id, "message": message, "inputs": body.inputs,
         "turn_id": body.turn_id, "limits": body.limits,
     }  # fmt: skip
-    receipt = await call.runtime.submit(session_id, given)
+    call.subject.refuse_input(given)
+    user = call.subject.acting_for(body.owner)
+    receipt = await call.runtime.submit(session_id, given, owner=user, roles=call.subject.roles)
     if body.stream:
         return await turn_stream(call, receipt)
     return answer((await call.runtime.result(session_id, receipt.turn_id)).as_dict())

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from agentflow.server.call import Here
-from agentflow.server.routes.answers import answer
+from agentflow.server.wire.answers import answer
 
 router = APIRouter(tags=["sessions"])
 
@@ -19,11 +19,12 @@ _STATUS = {"paused_ask_user": "PENDING_USER_INPUT"}
 
 @router.get("/session-status", summary="Where a session stands, and what it asks.")
 async def session_status(call: Here, session_id: SessionQuery) -> Response:
-    return answer(seed_status(await call.runtime.status(session_id)))
+    return answer(seed_status(await call.visible(session_id)))
 
 
 @router.post("/stop-session", summary="Stop the turn that runs or waits for an answer.")
 async def stop_session(call: Here, session_id: SessionQuery) -> Response:
+    await call.visible(session_id)
     stopped = await call.runtime.stop(session_id)
     return answer({"outcome": stopped["outcome"], "turnId": stopped["turn_id"]})
 

@@ -11,14 +11,14 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from agentflow.conversation.inbox import AskUserAnswer, ClientAppend, ClientMessage, ClientMessages, Input
-from agentflow.errors import SessionAgentMismatch
+from agentflow.errors import SessionAgentMismatch, no_session
 from agentflow.store.outcomes import Claimed, Given, Queued, Recorded, Refused, Replayed
 from agentflow.store.reads.turns import resolve
 from agentflow.store.requests import Claim, Owning, Wake
 from agentflow.store.session.begin_again import begin_again, unbegun
 from agentflow.store.session.client_results import repeated
 from agentflow.store.session.open_step import OpenStep
-from agentflow.store.session.refusals import refuse_busy, refuse_closed
+from agentflow.store.session.refusals import refuse_busy, refuse_closed, refuse_moved, refuse_roles
 from agentflow.store.session.session_row import SessionRow
 from agentflow.store.session.waiting import enqueue, is_first, waiting
 from agentflow.store.sql.transaction import Tx
@@ -34,12 +34,15 @@ def claim(tx: Tx, request: Claim) -> Claimed | Replayed | Queued | Given | Recor
     """Run the claim. Raises what the input is refused with; then nothing is written."""
     owning = request.owning
     session = SessionRow.locked(tx, request.session_id) or SessionRow.made(
-        tx, request.session_id, owning.agent, request.environment, owning.at
+        tx, request.session_id, owning.agent, request.environment, owning.at, request.user
     )
+    if request.user is not None and session.belongs_to != request.user:
+        raise no_session(request.session_id)
     _refuse_other_agent(session, request)
     if not session.created and (replayed := _replayed(tx, session, request)) is not None:
         return _again(tx, session, request, replayed) or replayed
     given = request.input
+    refuse_roles(tx, session, getattr(given, "messages", ()), request.roles)
     if (late := _late_results(tx, session, given)) is not None:
         return late
     waits, interrupts = bool(getattr(given, "queue", False)), bool(getattr(given, "interrupt", False))
@@ -52,6 +55,7 @@ def claim(tx: Tx, request: Claim) -> Claimed | Replayed | Queued | Given | Recor
         if waits:
             return enqueue(tx, session, request)
         refuse_busy(session, request.session_id, running, request.owning.at)
+    refuse_moved(tx, session, request.session_id, request.if_head)
     begins = not interrupts and not isinstance(given, AskUserAnswer) and not _records_only(given)
     if begins and (found := unbegun(tx, session, owning)) is not None:
         queued = enqueue(tx, session, request)

@@ -11,7 +11,7 @@ from agentflow.store.reads.turns import resolve
 from agentflow.store.requests import MoveHead
 from agentflow.store.rows import inserts
 from agentflow.store.session.close_turn import head_id, repair_and_release
-from agentflow.store.session.refusals import refuse_busy
+from agentflow.store.session.refusals import refuse_busy, refuse_moved
 from agentflow.store.session.session_row import SessionRow
 from agentflow.store.sql.transaction import Tx
 
@@ -24,11 +24,12 @@ def move_head(tx: Tx, request: MoveHead) -> Moved:
     `TurnAlreadyActive`.
     """
     session = SessionRow.locked(tx, request.session_id)
-    if session is None:
+    if session is None or (request.user is not None and session.belongs_to != request.user):
         raise no_session(request.session_id)
     if request.turn_id is not None and (ref := resolve(tx, session.key, request.turn_id)) is not None:
         after_seq = session.seq if ref.after_seq is None else ref.after_seq
         return Moved(head_id(tx, session) or "", False, after_seq, replayed=True, turn_id=ref.id)
+    refuse_moved(tx, session, request.session_id, request.if_head)
     after_seq = session.seq
     if session.turn is not None:
         turn_id = session.turn_id(tx)

@@ -21,9 +21,11 @@ from agentflow.text import stored_json
 
 _SESSION = """
 SELECT s.key, s.id, s.agent, s.name, s.environment, s.created_at, s.updated_at, s.branch, s.depth, s.seq, s.epoch,
-       turn.id, s.owner, s.lease_until, s.turns, s.steps, s.ended_at, s.outcome, s.queued,
+       turn.id, s.owner, s.lease_until, s.turns, s.steps, s.ended_at, s.outcome, s.queued, s.belongs_to,
+       h.id,
        paused.id, q.expires_at, q.kind, q.execution, q.call_id, q.questions
-FROM session s LEFT JOIN turn ON turn.session_key = s.key AND turn.number = s.turn
+FROM session s LEFT JOIN message h ON h.session_key = s.key AND h.branch = s.branch AND h.depth = s.depth
+LEFT JOIN turn ON turn.session_key = s.key AND turn.number = s.turn
 LEFT JOIN question q ON q.session_key = s.key AND q.state = 'pending' AND q.branch = s.branch AND q.depth = s.depth
 LEFT JOIN turn paused ON paused.session_key = s.key AND paused.number = q.turn
 """
@@ -35,6 +37,7 @@ WITH listed AS (
     ) END AS used
     FROM session s WHERE s.created_at <= ? AND (CAST(? AS TEXT) IS NULL OR s.agent = ?)
     AND (CAST(? AS TEXT) IS NULL OR lower(s.name) LIKE ? ESCAPE '!')
+    AND (CAST(? AS TEXT) IS NULL OR s.belongs_to = ?)
 )
 SELECT key, used, count(*) OVER () FROM listed WHERE used < ? OR (used = ? AND key < ?)
 ORDER BY used DESC, key DESC LIMIT ?
@@ -69,7 +72,9 @@ def sessions(tx: Tx, asked: ListSessions) -> Listed:
         moment = tx.one("SELECT coalesce(max(updated_at), 0) FROM session")[0]
     used, key = asked.after or _FIRST
     pattern = None if asked.search is None else "%" + _LIKE.sub(r"!\g<0>", asked.search.lower()) + "%"
-    page = tx.all(_LISTED, *(moment,) * 3, *(asked.agent,) * 2, *(pattern,) * 2, used, used, key, asked.limit)
+    page = tx.all(
+        _LISTED, *(moment,) * 3, *(asked.agent,) * 2, *(pattern,) * 2, *(asked.user,) * 2, used, used, key, asked.limit
+    )
     marks = ", ".join("?" * len(page))
     found = {} if not page else {row[0]: row for row in tx.all(f"{_SESSION} WHERE s.key IN ({marks})", *_keys(page))}
     more = page[0][2] - len(page) if page else 0
@@ -144,9 +149,9 @@ def loaded(text: str | None) -> Any:
 
 def _session(tx: Tx, row: Any) -> SessionRecord:
     branch, depth = row[7:9]
-    turn_id, expires_at, kind, *asked = row[19:]
+    turn_id, expires_at, kind, *asked = row[21:]
     pending = None if kind is None else PendingPause(turn_id, awaited(tx, row[0], kind, *asked), expires_at)
-    return SessionRecord(*(*row[:7], None if branch is None else Place(branch, depth), *row[9:19], pending))
+    return SessionRecord(*(*row[:7], None if branch is None else Place(branch, depth), *row[9:21], pending))
 
 
 def _step(row: Any, pause: PendingPause | None = None, done_seq: int | None = None) -> StepRecord:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import NoReturn
 
 from agentflow.clock import SECOND, Instant
 from agentflow.errors import (
     AgentflowError,
+    HeadMoved,
     InvalidInput,
     NoPendingQuestion,
     QuestionAlreadyAnswered,
     QuestionExpired,
+    RoleNotAllowed,
     TurnAlreadyActive,
 )
+from agentflow.message import Message
+from agentflow.store.reads.known_nodes import KnownRows
 from agentflow.store.session.session_row import SessionRow
 from agentflow.store.sql.transaction import Tx
 
@@ -35,6 +40,32 @@ def refuse_busy(session: SessionRow, session_id: str, turn_id: str, at: Instant)
         f"{BUSY}: turn {turn_id} of session {session_id!r} is running. Wait for it to end, or stop it.",
         detail={"session_id": session_id, "turn_id": turn_id, "retry_after": round(wait, 3)},
     )
+
+
+def refuse_moved(tx: Tx, session: SessionRow, session_id: str, if_head: str | None) -> None:
+    """Refuse what was asked for another head than this; null asks for none in particular."""
+    if if_head is None:
+        return
+    at = "SELECT id FROM message WHERE session_key = ? AND branch = ? AND depth = ?"
+    row = tx.one(at, session.key, session.branch, session.depth)
+    head_id = "" if row is None else str(row[0])
+    if head_id != if_head:
+        raise HeadMoved(
+            f"Session {session_id!r} has moved on: its path ends in {head_id!r}, not in {if_head!r}. Read it again.",
+            detail={"session_id": session_id, "head_id": head_id},
+        )
+
+
+def refuse_roles(tx: Tx, session: SessionRow, messages: Sequence[Message], roles: Collection[str] | None) -> None:
+    """Refuse messages that are new here and of another role than these (Z6); what is known stays what it is."""
+    others = [] if roles is None else [message for message in messages if message.role not in roles]
+    known = KnownRows(tx, session.key, {}).nodes({message.id for message in others if message.id})
+    for message in others:
+        if message.id not in known:
+            raise RoleNotAllowed(
+                f"A new message of role {message.role} is not allowed here; only {', '.join(roles or ())}.",
+                detail={"role": message.role},
+            )
 
 
 def refuse_closed(tx: Tx, key: int, call_id: str, at: Instant) -> str | None:

@@ -25,11 +25,12 @@ NAME_TRIES = 3
 _COLUMNS = (
     "key", "agent", "branch", "depth", "seq", "epoch", "turn", "owner", "lease_until", "stop_turn", "queued", "turns",
     "steps", "executions", "branches", "ended_at", "outcome", "name", "name_tries", "environment",
+    "belongs_to",
 )  # fmt: skip
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM session WHERE "
 _INSERT = (
-    "INSERT INTO session (id, agent, environment, created_at, updated_at, seq, epoch, queued, turns, steps, "
-    "executions, branches) VALUES (?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0) ON CONFLICT (id) DO NOTHING"
+    "INSERT INTO session (id, agent, environment, belongs_to, created_at, updated_at, seq, epoch, queued, turns, "
+    "steps, executions, branches) VALUES (?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0) ON CONFLICT (id) DO NOTHING"
 )
 _UPDATE = (
     "UPDATE session SET branch = ?, depth = ?, seq = ?, epoch = ?, turn = ?, owner = ?, lease_until = ?, "
@@ -63,6 +64,7 @@ class SessionRow:
     name: str | None
     name_tries: int
     environment: str
+    belongs_to: str | None
     created: bool = False
     rows: list[Row] = field(default_factory=list)
     log: list[LogEntry] = field(default_factory=list)
@@ -94,9 +96,11 @@ class SessionRow:
             raise StoreError("The session's row is damaged.", detail={"damaged": True})
 
     @classmethod
-    def made(cls, tx: Tx, session_id: str, agent: str, environment: str, at: Instant) -> SessionRow:
+    def made(
+        cls, tx: Tx, session_id: str, agent: str, environment: str, at: Instant, user: str | None = None
+    ) -> SessionRow:
         """A new session's row, or the one that another process made first."""
-        count = tx.execute(_INSERT, session_id, agent, environment, at, at)
+        count = tx.execute(_INSERT, session_id, agent, environment, user, at, at)
         session = cls.locked(tx, session_id)
         if session is None:
             raise LookupError(f"session {session_id!r} vanished while it was made")

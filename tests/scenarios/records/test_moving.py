@@ -24,7 +24,9 @@ from tests.both_databases import on_both_databases
 from tests.scenarios.support import call, rows
 
 # what belongs to the database and to whoever runs it
-OURS = {"session_key", "key", "epoch", "owner", "lease_until", "stop_turn", "updated_at", "traceparent"}
+OURS = {
+    "session_key", "key", "epoch", "owner", "lease_until", "stop_turn", "updated_at", "traceparent", "belongs_to",
+}  # fmt: skip
 ASK = call("ask_user", questions=[{"header": "Which", "question": "Which one?"}])
 
 

@@ -9,7 +9,10 @@ from agentflow.store.sql.tables.base import KEYED, Base, moment, number, owner, 
 
 
 class Session(Base, table=True):
-    """One conversation, its head, and the claim on it: `turn` is the running turn, `epoch` fences its writers (C35)."""
+    """One conversation, its head, and the claim on it: `turn` is the running turn, `epoch` fences its writers (C35).
+
+    `belongs_to` is the user whose first input made it, null where no user is told apart.
+    """
 
     __tablename__ = "session"
     __table_args__ = (Index("ix_session_agent_updated", "agent", "updated_at"), {"sqlite_autoincrement": True})
@@ -41,6 +44,7 @@ class Session(Base, table=True):
     name_tries: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     snapshotted: int | None = None
     snapshot_reason: str | None = text()
+    belongs_to: str | None = text()
 
 
 class Turn(Base, table=True):

@@ -1,7 +1,7 @@
 """What is kept about a conversation beside its turns: name, snapshots, memory, feedback, statistics (R5-R12).
 
 A model call keeps the provider's own finish word, a sub-agent's run its plan, a turn which step and run of it came
-first. A session counts the tries to name it and keeps whether it is snapshotted and why.
+first. A session counts the tries to name it, keeps whether it is snapshotted and why, and whose it is.
 
 Revision ID: 0003
 
@@ -37,6 +37,7 @@ _COLUMNS: dict[str, tuple[sa.Column[Any], ...]] = {
         sa.Column("name_tries", sa.Integer(), nullable=False, server_default="0"),
         sa.Column("snapshotted", sa.Integer()),
         sa.Column("snapshot_reason", sa.Text()),
+        sa.Column("belongs_to", sa.Text()),
     ),
 }
 

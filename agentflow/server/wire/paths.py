@@ -33,4 +33,6 @@ def session_name(session_id: str) -> str:
     return session_id
 
 
+AgentName = Annotated[str, Path(description="The agent's name.")]
+TurnId = Annotated[str, Path(description="One of the turn's ids, percent-encoded.")]
 SessionId = Annotated[str, Path(description="The session's id, percent-encoded.")]

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from starlette.responses import Response
 
-from agentflow import Receipt
+from agentflow import Receipt, clock
 from agentflow.server.call import Call
 from agentflow.server.encoding import json_bytes
 from agentflow.server.streams.cursor import Start
 from agentflow.server.streams.event_stream import EventStream
+from agentflow.server.streams.frames import frame
 from agentflow.server.streams.session_events import Wanted, event_frames
 
 STREAM = "text/event-stream"
+
+_LOOK_SECS = 1.0
 
 
 def answer(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -30,7 +35,15 @@ def wants_stream(accept: str | None) -> bool:
 def stream(call: Call, wanted: Wanted, headers: Mapping[str, str] | None = None) -> EventStream:
     """The events asked for, to whoever made this call."""
     frames = event_frames(call.runtime, wanted)
-    return EventStream(frames, call.serving.stream_of(call.subject), (call.serving.closes,), dict(headers or {}))
+    ends = (call.serving.closes, *((partial(token_ends, call.subject.ends),) if call.subject.ends is not None else ()))
+    return EventStream(frames, call.serving.stream_of(call.subject), ends, dict(headers or {}))
+
+
+async def token_ends(second: int) -> bytes:
+    """Waits until then; the last frame of a stream whose token is over (S10)."""
+    while (left := second - clock.instant() / clock.SECOND) > 0:  # noqa: ASYNC110  # the clock may be put forward
+        await asyncio.sleep(min(left, _LOOK_SECS))
+    return frame("closed", {"reason": "token_expired"})
 
 
 async def turn_stream(call: Call, receipt: Receipt) -> Response:

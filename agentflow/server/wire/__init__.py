@@ -1,0 +1,1 @@
+"""How requests are read and answers written: shapes → json_route (bodies), paths (names), etags → answers."""
