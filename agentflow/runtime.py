@@ -292,9 +292,9 @@ class Runtime:
         """Where a session stands, and what waits in it (T3, T21, C38).
 
         `{session_id, agent_id, name, status, turn_id, pending, pending_kind, question, questions, tool_call_id,
-        calls, queued, queue, open_calls, todos, seq, log_id}`. `queue` are the turns that wait, `[{turn_id, kind,
-        texts}]`; `open_calls` those whose results come from outside, `[{id, name, arguments, handler}]`; `todos` the
-        list clients were last told of (T32); `seq` the number of the log's last event, `log_id` the log's own.
+        calls, expires_at, queued, queue, open_calls, todos, seq, log_id}`. `queue` are the turns that wait,
+        `[{turn_id, kind, texts}]`; `open_calls` those whose results come from outside, `[{id, name, arguments,
+        handler}]`; `todos` are what clients were last told (T32), `seq` numbers the last event, `log_id` is the log's.
         """
         return await self._reader.status(session_id, arguments.optional_text(owner, "owner"))
 

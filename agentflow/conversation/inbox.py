@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 from agentflow.bounds.weight import TooMuch, weigh
 from agentflow.conversation import wire
-from agentflow.conversation.pauses.answers import Answers, Value
+from agentflow.conversation.pauses.answers import Answers, read_answers
 from agentflow.errors import InvalidInput
 from agentflow.message import Message
 
@@ -179,12 +179,17 @@ class HeadMove(Input):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskUserAnswer(Input):
-    """Answers by header, each a text, a plain value or a list of labels, or one plain text (C29, T19)."""
+    """Answers by header, each a text, a plain value or a list of labels, or one plain text (C29, T19).
+
+    `follow_up` are user messages that follow the answer in the same step; `tools` go before the turn's (G1, G4).
+    """
 
     type: ClassVar[str] = "ask_user.answer"
 
     tool_call_id: str
     answers: Answers
+    follow_up: tuple[Message, ...] = ()
+    tools: tuple[ClientTool, ...] = ()
 
 
 KINDS: dict[str, type[Input]] = {
@@ -357,24 +362,12 @@ def _tool(value: Any, name: str) -> ClientTool:
     return ClientTool(called, description or "", parameters or {})
 
 
-def _answers(value: Any, name: str) -> Answers:
-    """One text, or answers by header: texts, lists of them, and other plain values as JSON (T19)."""
-    if isinstance(value, str):
-        return wire.json_value(value, name, 2)  # type: ignore[no-any-return]  # a string stays one
-    if not isinstance(value, Mapping):
-        wire.refuse(name, f"must be a text, or an object of answers by header, not {wire.kind_of(value)}.")
-    given = wire.json_object(value, name, 2)
-    return {header: _parts(answer, f"{name}.{header}") for header, answer in given.items()}
-
-
-def _parts(value: Any, name: str) -> list[Value]:
-    parts = value if isinstance(value, list) else [] if value is None else [value]
-    for part in parts:
-        if isinstance(part, list | dict):
-            wire.refuse(
-                name, f"must be a text, a number, true, false, null or a list of these, not {wire.kind_of(part)}."
-            )
-    return parts
+def _follow_up(value: Any, name: str) -> tuple[Message, ...]:
+    messages = () if value is None else _messages(value, name)
+    for index, message in enumerate(messages):
+        if message.role != "user" or wire.is_blank(message.content):
+            wire.refuse(f"{name}[{index}]", "must be a user message with text or parts.")
+    return messages
 
 
 _READERS: dict[str, Callable[[Any, str], Any]] = {
@@ -392,5 +385,6 @@ _READERS: dict[str, Callable[[Any, str], Any]] = {
     "messages": _messages,
     "message_id": wire.required_id,
     "tool_call_id": wire.required_id,
-    "answers": _answers,
+    "answers": read_answers,
+    "follow_up": _follow_up,
 }

@@ -45,6 +45,7 @@ def status_of(record: SessionRecord) -> dict[str, Any]:
         "status": status,
         "turn_id": record.running_turn if pending is None else pending.turn_id,
         **awaited.status_of(None if pending is None else pending.awaited),
+        "expires_at": None if pending is None or pending.expires_at is None else clock.rfc3339(pending.expires_at),
         "queued": record.queued,
         "owner": record.belongs_to,
         "head_id": record.head_id,

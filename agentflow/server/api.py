@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from agentflow import AgentflowError, InternalError
 from agentflow.clock import uuid7
+from agentflow.server.agui import routes as agui
 from agentflow.server.call import BASE
 from agentflow.server.problems import Misfits, Refusal, pointer, problem
 from agentflow.server.routes import agents, chats, events, inputs, run, seed_names, sessions, tokens, turns
@@ -35,6 +36,7 @@ def api() -> FastAPI:
     app = FastAPI(title="agentflow", docs_url=None, redoc_url=None, redirect_slashes=False)
     for router in ROUTERS:
         app.include_router(router, prefix=BASE)
+    app.include_router(agui.router)
     app.add_exception_handler(AgentflowError, _refused)
     app.add_exception_handler(HTTPException, _not_routed)
     app.add_exception_handler(RequestValidationError, _misfits)

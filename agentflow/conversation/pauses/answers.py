@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
+from agentflow.conversation import wire
 from agentflow.conversation.questions import Question
 from agentflow.errors import InvalidInput
 from agentflow.message import Content, Message, text_of
@@ -18,6 +20,26 @@ Answer = Value | Sequence[Value]
 """One text or other plain value, or the chosen labels; null and blank are no answer, which counts as an answer too."""
 Answers = str | Mapping[str, Answer]
 """The answers as one text, or by header."""
+
+
+def read_answers(value: Any, name: str) -> Answers:
+    """One text, or answers by header: texts, lists of them, and other plain values as JSON (T19)."""
+    if isinstance(value, str):
+        return wire.json_value(value, name, 2)  # type: ignore[no-any-return]  # a string stays one
+    if not isinstance(value, Mapping):
+        wire.refuse(name, f"must be a text, or an object of answers by header, not {wire.kind_of(value)}.")
+    given = wire.json_object(value, name, 2)
+    return {header: _values(answer, f"{name}.{header}") for header, answer in given.items()}
+
+
+def _values(value: Any, name: str) -> list[Value]:
+    parts = value if isinstance(value, list) else [] if value is None else [value]
+    for part in parts:
+        if isinstance(part, list | dict):
+            wire.refuse(
+                name, f"must be a text, a number, true, false, null or a list of these, not {wire.kind_of(part)}."
+            )
+    return parts
 
 
 def check_answers(questions: Sequence[Question], answers: Answers) -> None:

@@ -257,4 +257,4 @@ class OpenStep:
         here = self.paused_here()
         if here is None or (here.kind, here.call_id) != (QUESTIONS, given.tool_call_id):
             refuse_answer(self.tx, self.session.key, given.tool_call_id, self.owning.at)
-        return Resume(self._claiming, here, given).answer(given.answers, (), turn_id)
+        return Resume(self._claiming, here, given).answer(given.answers, (), turn_id, given.follow_up)

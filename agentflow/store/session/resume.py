@@ -14,6 +14,7 @@ from agentflow.conversation.questions import read_questions
 from agentflow.message import ExecutionStatus, Message, ToolCallStatus, TurnState
 from agentflow.store.ended.turn_ended import turn_ended
 from agentflow.store.outcomes import Claimed
+from agentflow.store.reads.known_nodes import KnownRows
 from agentflow.store.reads.plans import newest, shown
 from agentflow.store.reads.questions import Pending
 from agentflow.store.rows import changes, inserts
@@ -43,9 +44,11 @@ class Resume:
         self._config = self._owning.config(self._options.limits)
         self._owning.check_tools(given.options.tools)
 
-    def answer(self, answers: Answers, news: Sequence[Message], turn_id: str) -> Claimed:
+    def answer(
+        self, answers: Answers, news: Sequence[Message], turn_id: str, follow_up: Sequence[Message] = ()
+    ) -> Claimed:
         """The answer becomes the call's result; pictures and files of the answering messages `news` follow it as a user
-        message (T19).
+        message (T19), and so do the messages of `follow_up` that are not recorded yet (G4).
         """
         parts, paused, new_id = parts_of(news), self.paused, self._owning.new_id
         text = format_answers(read_questions(stored_json(paused.asked)), answers, attached=parts is not None)
@@ -54,6 +57,9 @@ class Resume:
         self.record_result(paused.call_id, "ask_user", new_id(), ToolResult(True, text), ToolCallStatus.PLANNED)
         if parts is not None:
             self.record([Message(new_id(), "user", parts)])
+        known = KnownRows(self._tx, self._session.key, {}).recorded([message.id for message in follow_up if message.id])
+        new = [message for message in follow_up if message.id not in known]
+        self.record([replace(message, id=message.id or new_id()) for message in new])
         # What a sub-agent is answered is no node of the conversation; the message that waits for it is.
         waiting = None if paused.execution == self.main else head_id(self._tx, self._session) or ""
         named = {m.id: self.recorded[-1 if brings_parts(m) else 0].id for m in news if m.id}
