@@ -24,7 +24,7 @@ project_option = click.option(
     default=Path("."),
     help="Folder of the project.  [default: the current one]",
 )
-_db_option = click.option(
+db_option = click.option(
     "--db", metavar="URL", help="Database of the sessions, a file or a URL.  [default: the project's]"
 )
 
@@ -78,7 +78,7 @@ _replay_option = click.option(
 
 def engine_options(command: F) -> F:
     """Gives a command `project` and `db`, as `with_runtime` takes them."""
-    return project_option(_db_option(command))
+    return project_option(db_option(command))
 
 
 def following_options(command: F) -> F:

@@ -38,6 +38,7 @@ COMMANDS = {
     "test": ".testing.test",
     "init": ".authoring.init",
     "doctor": ".health.doctor",
+    "dev": ".dev.dev",
     "db": ".db",
     "serve": ".server.serve",
     "completion": ".completion.completion",

@@ -55,7 +55,7 @@ def command(
     if fix:
         for agent in agents:
             _mend(agent, project_of(agent, project))
-    reports = [_report(agent, project, static=static, connect=connect) for agent in agents]
+    reports = [report_of(agent, project, static=static, connect=connect) for agent in agents]
     write(output, reports, "json" if as_json else form)
     failed, silent = sum(each.has_errors for each in reports), sum(each.silent for each in reports)
     note(f"{len(agents)} checked, {failed} with errors" + (f", {silent} interfaces did not answer" if connect else ""))
@@ -65,7 +65,8 @@ def command(
     return Exit.USAGE if failed else Exit.FAILED if silent else Exit.DONE
 
 
-def _report(agent: str, project: Path, *, static: bool, connect: bool) -> Report:
+def report_of(agent: str, project: Path, *, static: bool = False, connect: bool = False) -> Report:
+    """What is found of one agent, given by name or path, or `-` for the text on standard input."""
     from agentflow import validate_agent
 
     text = _standard_input() if agent == _STANDARD_INPUT else None
