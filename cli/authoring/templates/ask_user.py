@@ -82,6 +82,21 @@ def test_nobody_waits_longer_than_a_day(agentflow: Kit) -> None:
     with pytest.raises(QuestionExpired):
         agentflow.answer("Friday")
 ''',
+        "tests/booker.test.yaml": """\
+agent: booker
+description: The question is answered after a restart, hours later.
+replies:
+  - tool_calls: [{name: ask_user, arguments: {questions: [{header: Day, question: "For which day?"}]}}]
+  - tool_calls: [{name: book_table, arguments: {day: Friday}}]
+  - text: "Done: {{ last_tool }}."
+steps:
+  - send: A table, please.
+    expect: {state: paused_ask_user, question: {contains: [For which day]}}
+  - advance: 23h
+  - restart: true
+  - answer: Friday
+    expect: {answer: "Done: a table for Friday."}
+""",
     },
     [
         'agentflow run booker -s first "A table, please." # exits with 4: it waits',

@@ -68,6 +68,18 @@ def test_a_long_conversation_goes_on_from_its_summary(agentflow: Kit) -> None:
     assert agentflow.send("What did we talk about?").answer == "Of your journey."
     assert "Ann told of her journey." in said(agentflow)[0]
 ''',
+        "tests/companion.test.yaml": """\
+agent: companion
+description: After an idle hour only the new message is sent.
+replies:
+  - text: Hello.
+  - text: Hello again.
+steps:
+  - send: Hi.
+  - advance: 1h
+  - send: Still there?
+    expect: {answer: Hello again., path: [{user: "Still there?"}, {assistant: Hello again.}]}
+""",
     },
     ['agentflow run companion -s first "Hello."', "agentflow explain companion -s first"],
 )
