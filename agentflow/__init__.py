@@ -74,6 +74,7 @@ if _typing.TYPE_CHECKING:
     from agentflow.records.timers import Timer
     from agentflow.result import Receipt, TurnResult
     from agentflow.runtime import Runtime
+    from agentflow.scenarios.captured import captured_scenario
     from agentflow.scenarios.checked import Seen, missing_event, performed
     from agentflow.scenarios.keys import Scenario
     from agentflow.scenarios.reading import ScenarioFile, read_scenario
@@ -121,6 +122,7 @@ _HOMES = {
     "agentflow.records.timers": ("Timer",),
     "agentflow.result": ("Receipt", "TurnResult"),
     "agentflow.runtime": ("Runtime",),
+    "agentflow.scenarios.captured": ("captured_scenario",),
     "agentflow.scenarios.checked": ("Seen", "missing_event", "performed"),
     "agentflow.scenarios.keys": ("Scenario",),
     "agentflow.scenarios.reading": ("ScenarioFile", "read_scenario"),
@@ -197,6 +199,7 @@ __all__ = [
     "agent_names",
     "agent_schema",
     "capture_case",
+    "captured_scenario",
     "case_schema",
     "complaints",
     "connect_agent",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from agentflow.testing.kit import Kit, ProcessKilled
     from agentflow.testing.network import NetworkRefused
+    from agentflow.testing.scenarios.capturing import capture_scenario
     from agentflow.testing.scenarios.crashes import Crashed, at_every_crash, crashed_everywhere
     from agentflow.testing.scenarios.files import scenario_files
     from agentflow.testing.scenarios.running import Outcome, run_scenario
@@ -26,6 +27,7 @@ _HOME = {
     "Stall": "stalls",
     "StallMeter": "stalls",
     "at_every_crash": "scenarios.crashes",
+    "capture_scenario": "scenarios.capturing",
     "crashed_everywhere": "scenarios.crashes",
     "run_scenario": "scenarios.running",
     "scenario_files": "scenarios.files",
@@ -41,6 +43,7 @@ __all__ = [
     "Stall",
     "StallMeter",
     "at_every_crash",
+    "capture_scenario",
     "crashed_everywhere",
     "run_scenario",
     "scenario_files",

@@ -1,4 +1,4 @@
-"""`agentflow test`: runs tests without Python."""
+"""`agentflow test`: runs tests without Python, and writes one from a session."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from pathlib import Path
 
 import click
 
+from ..engine import engine_options
 from ..exits import Exit
 from ..terminal.output import Output, note
 from ..terminal.plain import one_line
+from .from_session import write_test
 from .report import Tested
 
 _NEEDED = ("freezegun", "pytest", "_pytest")
@@ -20,15 +22,39 @@ _NEEDED = ("freezegun", "pytest", "_pytest")
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
 @click.option("-k", "text", metavar="TEXT", help="Only tests with TEXT in their path or description.")
 @click.option("--crash", type=click.Choice(["every"]), help="Then each again, with a process that dies at each commit.")
+@click.option("--from-session", "session", metavar="ID", help="Write a test of this session instead, one that passes.")
+@click.option("--turn", metavar="N", help="Of this turn alone; what was said before is its history.")
+@click.option("-o", "--output", "target", metavar="FILE", type=click.Path(path_type=Path),
+              help="File to write.  [default: standard output]")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: each test with what came of it.")
+@engine_options
 @click.pass_obj
-def command(output: Output, paths: tuple[str, ...], text: str | None, crash: str | None, as_json: bool) -> int:
+def command(
+    output: Output,
+    paths: tuple[str, ...],
+    text: str | None,
+    crash: str | None,
+    session: str | None,
+    turn: str | None,
+    target: Path | None,
+    as_json: bool,
+    project: Path,
+    db: str | None,
+) -> int:
     """Run the tests of each PATH, a *.test.yaml or a folder of them; without PATH those below the current folder.
 
     Models answer from the replies in the file, tools from its stubs, and time moves only as it says: no key and no
     network is needed. A test that fails gives exit code 1, a file with mistakes 2.
+
+    With --from-session a test is written: models say what they said, tools give what they gave, at the same times.
     """
+    if session is None and (turn is not None or target is not None):
+        raise click.UsageError("--turn and --output belong to --from-session")
+    if session is not None and (paths or text or crash or as_json):
+        raise click.UsageError("--from-session writes a test; it takes no PATH, -k, --crash or --json")
     with _extra():
+        if session is not None:
+            return write_test(output, session, turn, target, project, db)
         from agentflow.testing import scenario_files
 
         files = scenario_files(paths or (".",))

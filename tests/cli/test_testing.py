@@ -71,3 +71,22 @@ def test_a_crash_at_every_commit_is_a_table(agentflow: Command, tests: Path) -> 
 
 def test_the_schema_for_editors_is_printed(agentflow: Command) -> None:
     assert json.loads(agentflow("schema", "--test").out)["title"] == "agentflow *.test.yaml"
+
+
+def test_a_test_is_written_from_a_session_and_passes(agentflow: Command, project: Path) -> None:
+    agentflow("run", "echo", "-s", "s-1", "Hi.")
+    agentflow("run", "echo", "-s", "s-1", "Again.")
+    done = agentflow("test", "--from-session", "s-1", "-o", "tests/talk.test.yaml")
+    assert (done.code, done.out, done.err) == (0, "", "wrote tests/talk.test.yaml\n")
+    assert (project / "tests" / "talk.test.yaml").stat().st_mode & 0o077 == 0
+    assert agentflow("test").code == 0
+    assert "history:" in agentflow("test", "--from-session", "s-1", "--turn", "2").out
+    assert agentflow("test", "--from-session", "s-1", "-o", "tests/talk.test.yaml").code == 2
+    assert agentflow("test", "--from-session", "nowhere").code == 3
+    assert agentflow("test", "--turn", "2").code == 2
+
+
+def test_the_inputs_of_a_session_are_part_of_its_test(agentflow: Command, project: Path) -> None:
+    agentflow("run", "informed", "-s", "s-1", "--input", "city=Rome", "Hi.")
+    done = agentflow("test", "--from-session", "s-1")
+    assert (done.code, "city: Rome" in done.out) == (0, True)

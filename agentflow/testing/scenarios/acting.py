@@ -31,12 +31,13 @@ class Acting:
     def perform(self, step: Any) -> TurnResult | None:
         """What the step's turn came to; null for a step that lets none end. Raises what the kit raises."""
         action = step.action()
-        if step.wait:
-            self.kit.release()
-        else:
+        if not step.wait:
             self.kit.hold()
+        elif action != "stop":  # what is stopped has not said anything yet
+            self.kit.release()
         result = None if action is None else _ACTIONS[action](self, step)
         if step.wait:
+            self.kit.release()
             self.kit.until_named()  # or the next step would meet its commits
         return result
 

@@ -113,7 +113,7 @@ class ScenarioRun:
                 said = f"there is no agents/{agent}/agent.yaml in {self._file.project}"
                 raise InvalidConfig(self._file.at(path, said))
         kit.load(self._file.project, scenario.agent)
-        if scenario.replies:
+        if self._has_replies():
             kit.script(unfrozen(scenario.replies))
         for agent, replies in scenario.replies_of.items():
             kit.script(unfrozen(replies), agent=agent)
@@ -136,16 +136,20 @@ class ScenarioRun:
             raise InvalidConfig(self._file.at(("tools", unknown, "name"), said))
 
     def _refuse_real_model(self) -> None:
-        scenario = self._file.scenario
-        if scenario.replies or any(step.replies for step in scenario.steps):
+        if self._has_replies():
             return
         model = str(self._explained()["model"])
         if not model.startswith("scripted/"):
             said = f"no test asks a real model, and this agent's is {model}; give its replies"
             raise InvalidConfig(self._file.at(("agent",), said))
 
+    def _has_replies(self) -> bool:
+        scenario = self._file.scenario
+        return bool(scenario.replies) or any(step.replies for step in scenario.steps)
+
     def _explained(self) -> dict[str, Any]:
-        return self._kit.run(self._kit.runtime.explain(self._file.scenario.agent))
+        inputs: dict[str, Any] = next((unfrozen(step.inputs) for step in self._file.scenario.steps if step.inputs), {})
+        return self._kit.run(self._kit.runtime.explain(self._file.scenario.agent, inputs=inputs))
 
     # -- one step ------------------------------------------------------------------------------------------------------
 
