@@ -19,11 +19,11 @@ from agentflow.server.agui.request import Hand, Known, Nothing, plan, props_of
 from agentflow.server.agui.run import Run
 from agentflow.server.call import Call, Here, Starting
 from agentflow.server.problems import Misfits, pointer
-from agentflow.server.routes.answers import answer
-from agentflow.server.routes.json_route import JsonRoute
-from agentflow.server.routes.paths import session_name
-from agentflow.server.shapes import Shape
 from agentflow.server.streams.event_stream import EventStream
+from agentflow.server.wire.answers import answer
+from agentflow.server.wire.json_route import JsonRoute
+from agentflow.server.wire.paths import session_name
+from agentflow.server.wire.shapes import Shape
 
 router = APIRouter(route_class=JsonRoute, tags=["AG-UI"], prefix="/agui")
 
