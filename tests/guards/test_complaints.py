@@ -24,4 +24,6 @@ def test_every_example_gives_its_complaint_and_no_other(code: Code) -> None:
 
 
 def test_the_page_is_the_table_s() -> None:
+    """And the same wherever it is made."""
+    assert str(ROOT) not in page_text()
     assert (ROOT / "docs" / "complaints.md").read_text("utf-8") == page_text()

@@ -17,6 +17,7 @@ from agentflow.agents.complaints.of_files import OF_FILES
 from agentflow.agents.complaints.of_parts import OF_PARTS
 from agentflow.agents.validate import validate_agent
 from agentflow.config.document.codes import Code
+from agentflow.config.places import shared_folder
 
 COMPLAINTS: Mapping[Code, About] = MappingProxyType({**OF_FILES, **OF_PARTS})
 
@@ -40,7 +41,11 @@ def found_in(about: About) -> tuple[list[tuple[str, str]], set[str]]:
     Paths are those in the project's folder.
     """
     with tempfile.TemporaryDirectory() as given, contextlib.chdir(given):
-        folder = str(Path(given).resolve())
+        places = {
+            f"{Path(given).resolve()}/": "",
+            str(Path(given).resolve()): ".",
+            str(shared_folder("workflows")): "(ours)",
+        }
         for name, text in about.project.items():
             path = Path(name)
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -48,7 +53,14 @@ def found_in(about: About) -> tuple[list[tuple[str, str]], set[str]]:
         found = validate_agent(Path(AGENT).parent, variables={})
     told = [("error", each) for each in found.errors] + [("warning", each) for each in found.warnings]
     codes = {each["code"] for level in found.as_data.values() for each in level}
-    return [(level, said.replace(f"{folder}/", "").replace(folder, ".")) for level, said in told], codes
+    return [(level, _elsewhere(said, places)) for level, said in told], codes
+
+
+def _elsewhere(said: str, places: Mapping[str, str]) -> str:
+    """The same on every machine: without where the project and what we ship lie on this one."""
+    for place, name in places.items():
+        said = said.replace(place, name)
+    return said
 
 
 def page_text() -> str:
