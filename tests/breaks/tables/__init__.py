@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from tests.breaks.tables import authoring, closing, damage, erasing, evaluation, pauses, process, records, writes
+from tests.breaks.tables import (
+    authoring,
+    bounds,
+    closing,
+    damage,
+    erasing,
+    evaluation,
+    pauses,
+    process,
+    records,
+    writes,
+)
 
-_TABLES = (authoring, closing, damage, erasing, evaluation, pauses, process, records, writes)
+_TABLES = (authoring, bounds, closing, damage, erasing, evaluation, pauses, process, records, writes)
 BREAKS = tuple(entry for table in _TABLES for entry in table.BREAKS)
