@@ -6,7 +6,6 @@ of their own: whoever submitted one may leave, and the turn goes on (T26).
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -15,8 +14,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from agentflow import clock
+from agentflow.agents.catalog import Catalog
 from agentflow.agents.data_source import AnswerTool, Captured, DataSource, StandIn
-from agentflow.agents.described import described
 from agentflow.agents.loaded_agent import LoadedAgent
 from agentflow.agents.loading import Agents, OpenModel
 from agentflow.agents.project_folder import open_project
@@ -37,6 +36,7 @@ from agentflow.reading.explain import explain
 from agentflow.reading.pages import SessionPage, asked_by
 from agentflow.reading.reader import SessionReader
 from agentflow.records.book import Records
+from agentflow.records.repeats import Repeats
 from agentflow.result import Receipt, TurnResult
 from agentflow.running.results import result_of
 from agentflow.running.turns import RunningTurns
@@ -53,7 +53,8 @@ _log = logging.getLogger("agentflow.runtime")
 class Runtime:
     """A project's sessions, open for work. Make one with `Runtime.open`, as an async context manager.
 
-    `records` has what is kept beside their turns: feedback, names, snapshots, retention.
+    `records` has what is kept beside their turns: feedback, names, snapshots, retention; `catalog` the agents,
+    `repeats` the answers to requests that may be sent again.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Runtime:
         self._turns = RunningTurns(store, agents, feeds, new_id, serve_queues, source)
         self._reader = SessionReader(store, feeds)
         self.records = Records(store, feeds, agents.files, new_id)
+        self.catalog, self.repeats = Catalog(agents), Repeats(store.ledger)
 
     @classmethod
     def open(
@@ -118,7 +120,7 @@ class Runtime:
 
     async def __aenter__(self) -> Self:
         if self._drains:
-            await self._turns.take_up_left()
+            await self.take_up_queues()
         return self
 
     async def __aexit__(
@@ -139,6 +141,10 @@ class Runtime:
         not as stopped; reading goes on (T24).
         """
         await self._turns.end(within)
+
+    async def take_up_queues(self) -> None:
+        """Start the first waiting turn of every queue that nobody serves; the others follow by themselves (C21)."""
+        await self._turns.take_up_left()
 
     # -- working ---------------------------------------------------------------------------------------------------
 
@@ -344,16 +350,6 @@ class Runtime:
         A compaction is `{summary_id, kept, copied, tokens_before, tokens_after, head_id, previous_head_id}` (X21).
         """
         return await self._reader.tree(session_id)
-
-    async def agents(self) -> list[dict[str, Any]]:
-        """The agents of the project and those that ship, as `agent` gives them; a broken one has its `error`."""
-        return await asyncio.to_thread(self._agents.described)
-
-    async def agent(self, name: str) -> dict[str, Any]:
-        """An agent as a form needs it: `{name, description, inputs: {NAME: {type, required, default, description,
-        enum}}, tools: [{name, description, handler}]}`. Raises `AgentNotFound`, `InvalidConfig`.
-        """
-        return described(await asyncio.to_thread(self._agents.named, arguments.text(name, "agent")))
 
     def read_inputs(self, agent: str, assignments: Iterable[str]) -> dict[str, Any]:
         """Agent inputs from `KEY=VALUE` texts, converted by the types the agent declares. Raises `InvalidInput`."""

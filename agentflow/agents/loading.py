@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from agentflow.agents.advisories import open_worker, unknown_prices
-from agentflow.agents.described import described
 from agentflow.agents.loaded_agent import LoadedAgent, prompt_of
 from agentflow.agents.parts import find_parts
 from agentflow.config.agent_config import AgentConfig, Interface
@@ -124,15 +123,9 @@ class Agents:
             self._loaded[config.path] = version, loaded
         return loaded
 
-    def described(self) -> list[dict[str, Any]]:
-        """All agents that there are, by name; of one that cannot be made its name and the `error`."""
-        found: list[dict[str, Any]] = []
-        for name in agent_names(self._root):
-            try:
-                found.append(described(self.named(name)))
-            except (AgentNotFound, InvalidConfig) as error:
-                found.append({"name": name, "error": error.message})
-        return found
+    def names(self) -> list[str]:
+        """Of all agents that there are, those of the project and those that ship."""
+        return agent_names(self._root)
 
     def worker_tools(self, reference: str) -> dict[str, frozenset[str]]:
         """The tools whose calls are left to a worker, of an agent and all its sub-agents, by agent (C33)."""

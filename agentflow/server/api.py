@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import sys
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
@@ -14,6 +17,7 @@ from agentflow import AgentflowError, InternalError
 from agentflow.clock import uuid7
 from agentflow.server.agui import routes as agui
 from agentflow.server.call import BASE
+from agentflow.server.description import describe, written
 from agentflow.server.problems import Misfits, Refusal, pointer, problem
 from agentflow.server.routes import agents, chats, events, inputs, run, seed_names, sessions, tokens, turns
 from agentflow.server.wire.json_route import Refused
@@ -37,6 +41,7 @@ def api() -> FastAPI:
     for router in ROUTERS:
         app.include_router(router, prefix=BASE)
     app.include_router(agui.router)
+    app.openapi = cache(partial(describe, app, BASE))  # type: ignore[method-assign]  # FastAPI's way to say it
     app.add_exception_handler(AgentflowError, _refused)
     app.add_exception_handler(HTTPException, _not_routed)
     app.add_exception_handler(RequestValidationError, _misfits)
@@ -79,3 +84,7 @@ def unexpected(fault: Exception) -> Response:
     _log.error("internal error %s", number, exc_info=fault)
     error = InternalError("A fault of the server; its log has more under this id.", detail={"error_id": number})
     return problem(error)
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(written(api().openapi()), "utf-8")

@@ -55,6 +55,8 @@ STATUS: Mapping[str, int] = {
 # The same for what only the server refuses.
 OWN_STATUS: Mapping[str, int] = {
     "invalid_json": 400,
+    "key_in_use": 409,
+    "key_reused": 422,
     "unauthorized": 401,
     "not_allowed": 403,
     "route_not_found": 404,
@@ -70,7 +72,7 @@ OWN_STATUS: Mapping[str, int] = {
     "tokens_off": 503,
 }
 
-_AGAIN_SECS = {"store_error": 5, "too_many_streams": 5, "runtime_not_open": 5, "server_closing": 5}
+_AGAIN_SECS = {"key_in_use": 1, "store_error": 5, "too_many_streams": 5, "runtime_not_open": 5, "server_closing": 5}
 _OF_PROBLEMS = frozenset({"type", "title", "status", "detail", "code", "errors"})
 _INDEX = re.compile(r"\[(\d+)\]")
 

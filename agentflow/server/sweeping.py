@@ -7,18 +7,30 @@ import logging
 
 from agentflow import AgentflowError, Runtime
 
+QUEUES_SECS = 30.0
 RETENTION_SECS = 3600.0
 
 _log = logging.getLogger("agentflow.server")
 
 
 async def sweep(runtime: Runtime) -> None:
-    """Sweeps for ever; of several processes on one database one sweeps at a time, by lease."""
+    """Sweeps for ever; of several processes on one database one deletes at a time, by lease."""
+    loop = asyncio.get_running_loop()
+    swept = -RETENTION_SECS
     while True:
         try:
-            swept = await runtime.records.sweep()
-            if swept["deleted"]:
-                _log.info("%d sessions are deleted, they were kept long enough", len(swept["deleted"]))
+            await runtime.take_up_queues()
+            if loop.time() - swept >= RETENTION_SECS:
+                swept = loop.time()
+                await _forget(runtime)
         except AgentflowError as error:
-            _log.warning("sessions could not be swept: %s", error)
-        await asyncio.sleep(RETENTION_SECS)
+            _log.warning("what is due could not be looked after: %s", error)
+        await asyncio.sleep(QUEUES_SECS)
+
+
+async def _forget(runtime: Runtime) -> None:
+    """Delete sessions that were kept long enough, and answers that nobody asks for again."""
+    deleted = (await runtime.records.sweep())["deleted"]
+    if deleted:
+        _log.info("%d sessions are deleted, they were kept long enough", len(deleted))
+    await runtime.repeats.forget()

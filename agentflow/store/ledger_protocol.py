@@ -9,8 +9,10 @@ from agentflow.clock import Instant
 from agentflow.events import LogEntry
 from agentflow.message import Usage
 from agentflow.store.counted import Counts, SentCall
+from agentflow.store.outcomes import KeyedRequest
 from agentflow.store.portable import Portable
 from agentflow.store.records import SnapshotRecord
+from agentflow.store.requests import Alive
 from agentflow.store.rows.written import Row
 from agentflow.store.sweeping import DeleteUnused, ListUnused, Unused
 
@@ -79,6 +81,17 @@ class Ledger(Protocol):
 
     async def blob(self, key: int, hash_: str) -> str | None:
         """The text that the session keeps under this hash, such as a configuration; null when it keeps none."""
+
+    async def begin_request(
+        self, name: str, fingerprint: str, owner: str, at: Instant, until: Instant, oldest: Instant, alive: Alive
+    ) -> KeyedRequest | None:
+        """Have the request of a name, null, or what there is of it (S7); one begun before `oldest` does not count."""
+
+    async def end_request(self, name: str, owner: str, answer: str | None) -> None:
+        """Keep the answer of a request that this owner has, or with null forget the request."""
+
+    async def forget_requests(self, before: Instant) -> None:
+        """Forget those that were begun before."""
 
     async def take_out(self, session_id: str, put: Callable[[Portable], None]) -> bool:
         """Hand the whole session, as it is at one moment, to `put` on another thread; false when there is none.

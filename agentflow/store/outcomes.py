@@ -212,3 +212,10 @@ class Merged:
     forks: bool
     seq: int
     log: tuple[LogEntry, ...]
+
+
+class KeyedRequest(NamedTuple):
+    """A request that came with a key of its own; `answer` is null while it runs (S7)."""
+
+    fingerprint: str
+    answer: str | None

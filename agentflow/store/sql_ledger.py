@@ -9,9 +9,21 @@ from agentflow.clock import Instant
 from agentflow.message import Usage
 from agentflow.store.counted import Counts, SentCall
 from agentflow.store.jobs import delete
-from agentflow.store.ledger import counts, feedback, memories, names, portable, sent, snapshots, sweep_lease
+from agentflow.store.ledger import (
+    counts,
+    feedback,
+    keyed_requests,
+    memories,
+    names,
+    portable,
+    sent,
+    snapshots,
+    sweep_lease,
+)
+from agentflow.store.outcomes import KeyedRequest
 from agentflow.store.portable import Portable
 from agentflow.store.records import SnapshotRecord
+from agentflow.store.requests import Alive
 from agentflow.store.rows.written import Row
 from agentflow.store.session.close_turn import naming_usage
 from agentflow.store.sql.reader import Reader
@@ -81,6 +93,18 @@ class SqlLedger:
 
     async def blob(self, key: int, hash_: str) -> str | None:
         return await self._reader.run(lambda tx: sent.blob(tx, key, hash_))
+
+    async def begin_request(
+        self, name: str, fingerprint: str, owner: str, at: Instant, until: Instant, oldest: Instant, alive: Alive
+    ) -> KeyedRequest | None:
+        asked = (name, fingerprint, owner, at, until, oldest, alive)
+        return await self._writer.run(lambda tx: keyed_requests.begin(tx, *asked))
+
+    async def end_request(self, name: str, owner: str, answer: str | None) -> None:
+        await self._writer.run(lambda tx: keyed_requests.end(tx, name, owner, answer))
+
+    async def forget_requests(self, before: Instant) -> None:
+        await self._writer.run(lambda tx: keyed_requests.forget(tx, before))
 
     async def take_out(self, session_id: str, put: Callable[[Portable], None]) -> bool:
         return await self._reader.run(lambda tx: portable.take_out(tx, session_id, put))

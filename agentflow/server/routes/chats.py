@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from agentflow.server.call import Here
 from agentflow.server.routes.sessions import PageSize
+from agentflow.server.wire import documented
 from agentflow.server.wire.answers import answer
 from agentflow.server.wire.json_route import JsonRoute
 from agentflow.server.wire.paths import SessionId
@@ -31,7 +32,7 @@ class Feedback(Shape):
     comment: str | None = None
 
 
-@router.get("/chats", summary="The chats, the most recently used first.")
+@router.get("/chats", response_model=documented.ChatPage, summary="The chats, the most recently used first.")
 async def chats(
     call: Here,
     agent: str | None = None,
@@ -45,7 +46,7 @@ async def chats(
     return answer({"chats": [chat(each) for each in page], "more": page.more, "next_page_token": page.cursor})
 
 
-@router.patch("/chats/{session_id:name}", summary="Name a chat.")
+@router.patch("/chats/{session_id:name}", response_model=documented.Anything, summary="Name a chat.")
 async def rename(call: Here, session_id: SessionId, body: Name) -> Response:
     await call.visible(session_id)
     return answer(await call.runtime.records.name(session_id, body.name))
@@ -58,7 +59,11 @@ async def delete(call: Here, session_id: SessionId) -> Response:
     return Response(status_code=204)
 
 
-@router.put("/sessions/{session_id:name}/steps/{order}/feedback", summary="What a person thought of a step.")
+@router.put(
+    "/sessions/{session_id:name}/steps/{order}/feedback",
+    response_model=documented.Anything,
+    summary="What a person thought of a step.",
+)
 async def feedback(
     call: Here, session_id: SessionId, order: Annotated[int, Path(ge=1, le=2**31)], body: Feedback
 ) -> Response:

@@ -10,13 +10,18 @@ from starlette.responses import Response
 from agentflow.server.call import Here
 from agentflow.server.streams.cursor import start_of
 from agentflow.server.streams.session_events import PAGE, Wanted, event_page
+from agentflow.server.wire import documented
 from agentflow.server.wire.answers import answer, stream, wants_stream
 from agentflow.server.wire.paths import SessionId
 
 router = APIRouter(tags=["events"])
 
 
-@router.get("/sessions/{session_id:name}/events", summary="The events of a session or of one of its turns.")
+@router.get(
+    "/sessions/{session_id:name}/events",
+    response_model=documented.EventPage,
+    summary="The events of a session or of one of its turns.",
+)
 async def events(
     call: Here,
     session_id: SessionId,

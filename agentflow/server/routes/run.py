@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Header
+from fastapi import APIRouter
 from pydantic import Field
 from starlette.responses import Response
 
 from agentflow.clock import uuid7
 from agentflow.server.call import Call, Starting
 from agentflow.server.wire.answers import answer, turn_stream
+from agentflow.server.wire.documented import Result
 from agentflow.server.wire.json_route import JsonRoute
+from agentflow.server.wire.keyed import IdempotencyKey, checked, named_by
 from agentflow.server.wire.paths import session_name
 from agentflow.server.wire.shapes import Shape
 
@@ -32,14 +33,14 @@ class Run(Shape):
     stream: bool = Field(True, description="Events as they come; else the result once the turn stands still.")
 
 
-@router.post("/run", summary="Send one message and follow its turn.")
-async def run(call: Starting, body: Run, idempotency_key: Annotated[str | None, Header()] = None) -> Response:
-    given_id = body.session_id
-    session_id = _new_session(call, body, idempotency_key) if given_id is None else session_name(given_id)
+@router.post("/run", response_model=Result, summary="Send one message and follow its turn.")
+async def run(call: Starting, body: Run, idempotency_key: IdempotencyKey = None) -> Response:
+    turn_id = body.turn_id or named_by(call, checked(idempotency_key), "run", body.session_id or "")
+    session_id = _new_session(call, turn_id) if body.session_id is None else session_name(body.session_id)
     message = {"role": "user", "content": body.message} if isinstance(body.message, str) else body.message
     given = {
         "type": "client.message", "agent_id": body.agent_id, "message": message, "inputs": body.inputs,
-        "turn_id": body.turn_id, "limits": body.limits,
+        "turn_id": turn_id, "limits": body.limits,
     }  # fmt: skip
     call.subject.refuse_input(given)
     user = call.subject.acting_for(body.owner)
@@ -49,10 +50,6 @@ async def run(call: Starting, body: Run, idempotency_key: Annotated[str | None, 
     return answer((await call.runtime.result(session_id, receipt.turn_id)).as_dict())
 
 
-def _new_session(call: Call, body: Run, idempotency_key: str | None) -> str:
-    """An id of its own; the same for the same request of the same subject, which its `turn_id` or key names."""
-    named = body.turn_id or idempotency_key
-    if named is None:
-        return uuid7()
-    told = "\0".join((call.subject.name, body.agent_id, named))
-    return f"run-{hashlib.sha256(told.encode('utf-8', 'replace')).hexdigest()[:32]}"
+def _new_session(call: Call, turn_id: str | None) -> str:
+    """An id of its own; the same for the same request of the same subject, which its turn's id names."""
+    return named_by(call, turn_id, "session") or uuid7()

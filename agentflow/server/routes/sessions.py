@@ -8,13 +8,14 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from agentflow.server.call import Here, Starting
+from agentflow.server.wire import documented
 from agentflow.server.wire.answers import answer
 from agentflow.server.wire.etags import IfMatch, IfNoneMatch, etag_of, head_of, unless_known
-from agentflow.server.wire.json_route import JsonRoute
+from agentflow.server.wire.keyed import KeyedRoute
 from agentflow.server.wire.paths import SessionId, session_name
 from agentflow.server.wire.shapes import Shape
 
-router = APIRouter(route_class=JsonRoute, tags=["sessions"])
+router = APIRouter(route_class=KeyedRoute, tags=["sessions"])
 
 PageSize = Annotated[int, Query(ge=1, le=200)]
 
@@ -39,7 +40,7 @@ class Result(Shape):
     error: str | None = None
 
 
-@router.get("/sessions", summary="The sessions, the most recently used first.")
+@router.get("/sessions", response_model=documented.SessionPage, summary="The sessions, the most recently used first.")
 async def sessions(
     call: Here,
     agent: str | None = None,
@@ -53,7 +54,11 @@ async def sessions(
     return answer({"sessions": list(page), "more": page.more, "next_page_token": page.cursor})
 
 
-@router.get("/sessions/{session_id:name}", summary="A session: status, messages of the path, steps, totals.")
+@router.get(
+    "/sessions/{session_id:name}",
+    response_model=documented.Session,
+    summary="A session: status, messages of the path, steps, totals.",
+)
 async def session(call: Here, session_id: SessionId, all: bool = False, if_none_match: IfNoneMatch = None) -> Response:
     status = await call.visible(session_id)
     if (known := unless_known(status, if_none_match)) is not None:
@@ -68,7 +73,11 @@ async def delete(call: Here, session_id: SessionId) -> Response:
     return Response(status_code=204)
 
 
-@router.get("/sessions/{session_id:name}/tree", summary="All messages of a session, with their branches.")
+@router.get(
+    "/sessions/{session_id:name}/tree",
+    response_model=documented.Tree,
+    summary="All messages of a session, with their branches.",
+)
 async def tree(call: Here, session_id: SessionId, if_none_match: IfNoneMatch = None) -> Response:
     status = await call.visible(session_id)
     if (known := unless_known(status, if_none_match)) is not None:
@@ -76,27 +85,41 @@ async def tree(call: Here, session_id: SessionId, if_none_match: IfNoneMatch = N
     return answer(await call.runtime.tree(session_id), headers=etag_of(status))
 
 
-@router.get("/sessions/{session_id:name}/explain", summary="What the model would read next, without a call.")
+@router.get(
+    "/sessions/{session_id:name}/explain",
+    response_model=documented.Anything,
+    summary="What the model would read next, without a call.",
+)
 async def explain(call: Here, session_id: SessionId) -> Response:
     status = await call.visible(session_id)
     call.subject.refuse_user("reading what the model reads")
     return answer(await call.runtime.explain(status["agent_id"], session_id))
 
 
-@router.post("/sessions/{session_id:name}/checkout", summary="Move the head to a message.")
+@router.post(
+    "/sessions/{session_id:name}/checkout", response_model=documented.Moved, summary="Move the head to a message."
+)
 async def checkout(call: Starting, session_id: SessionId, body: Checkout, if_match: IfMatch = None) -> Response:
     await call.visible(session_id)
     return answer(await call.runtime.checkout(session_id, body.message_id, if_head=head_of(if_match)))
 
 
-@router.post("/sessions/{session_id:name}/stop", summary="Stop a turn, or take back one that waits.")
+@router.post(
+    "/sessions/{session_id:name}/stop",
+    response_model=documented.Stopped,
+    summary="Stop a turn, or take back one that waits.",
+)
 async def stop(call: Here, session_id: SessionId, body: Stop | None = None) -> Response:
     await call.visible(session_id)
     asked = body or Stop()
     return answer(await call.runtime.stop(session_id, asked.turn_id, drain=asked.drain))
 
 
-@router.post("/sessions/{session_id:name}/calls/{call_id:name}/result", summary="The result of an open call.")
+@router.post(
+    "/sessions/{session_id:name}/calls/{call_id:name}/result",
+    response_model=documented.Settled,
+    summary="The result of an open call.",
+)
 async def settle(call: Starting, session_id: SessionId, call_id: str, body: Result) -> Response:
     status = await call.visible(session_id)
     if not any(each["id"] == call_id and each["handler"] == "client" for each in status["open_calls"]):
@@ -114,7 +137,12 @@ async def export(
     return Response(text, media_type=_FILES[format])
 
 
-@router.post("/sessions/{session_id:name}/import", status_code=201, summary="Bring in an export under this id.")
+@router.post(
+    "/sessions/{session_id:name}/import",
+    status_code=201,
+    response_model=documented.Imported,
+    summary="Bring in an export under this id.",
+)
 async def import_session(call: Here, request: Request, session_id: SessionId) -> Response:
     call.subject.refuse_user("imports")
     text = (await request.body()).decode("utf-8", "replace")

@@ -13,6 +13,7 @@ from agentflow.server.access.tokens import MOST_SECS, make_token
 from agentflow.server.call import Here
 from agentflow.server.problems import Refusal
 from agentflow.server.settings import TOKEN_SECRET
+from agentflow.server.wire import documented
 from agentflow.server.wire.answers import answer
 from agentflow.server.wire.json_route import JsonRoute
 from agentflow.server.wire.shapes import Shape
@@ -28,7 +29,7 @@ class Asked(Shape):
     agents: list[str] | None = None
 
 
-@router.post("/tokens", status_code=201, summary="A token for a browser.")
+@router.post("/tokens", status_code=201, response_model=documented.Token, summary="A token for a browser.")
 async def token(call: Here, body: Asked) -> Response:
     if call.subject.kind != "key":
         raise Refusal("not_allowed", "Only a key gives tokens.")

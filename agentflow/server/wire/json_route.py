@@ -27,7 +27,9 @@ class Refused(HTTPException):
         self.error = error
 
 
-class _Request(Request):
+class JsonRequest(Request):
+    """A request whose body is read so; it is read once."""
+
     async def body(self) -> bytes:
         try:
             async with asyncio.timeout(BODY_SECS):
@@ -45,6 +47,11 @@ class _Request(Request):
             raise Refused(Refusal("invalid_json", f"The body is not JSON as it is taken here: {error}.")) from None
 
 
+def as_json(request: Request) -> JsonRequest:
+    """The request as one of JSON."""
+    return request if isinstance(request, JsonRequest) else JsonRequest(request.scope, request.receive)
+
+
 class JsonRoute(APIRoute):
     """An `APIRoute` that reads its body so."""
 
@@ -52,6 +59,6 @@ class JsonRoute(APIRoute):
         handle = super().get_route_handler()
 
         async def handler(request: Request) -> Response:
-            return await handle(_Request(request.scope, request.receive))
+            return await handle(as_json(request))
 
         return handler

@@ -95,6 +95,19 @@ class SessionStats(Base, table=True):
     tools: str = Field(sa_type=Text)
 
 
+class KeyedRequest(Base, table=True):
+    """A request that came with a key of its own: who answers it, and what was answered, for a day (S7)."""
+
+    __tablename__ = "keyed_request"
+
+    name: str = word()
+    fingerprint: str = Field(sa_type=Text)
+    owner: str = Field(sa_type=Text)
+    lease_until: int = Field(sa_type=BigInteger)
+    at: int = Field(sa_type=BigInteger)
+    answer: str | None = text()
+
+
 class Sweep(Base, table=True):
     """Which process does a periodic work of the whole database, and until when nobody else does (R12)."""
 

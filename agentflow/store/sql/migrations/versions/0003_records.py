@@ -59,6 +59,8 @@ _TABLES: dict[str, tuple[str, str]] = {
     "snapshot_data": ("hash", "hash text, body bytes"),
 }
 
+_KEYED_REQUEST = ("name text", "fingerprint text", "owner text", "lease_until instant", "at instant", "answer text?")
+
 
 def upgrade() -> None:
     for table, columns in _COLUMNS.items():
@@ -66,6 +68,11 @@ def upgrade() -> None:
             op.add_column(table, column)
     for table, (key, described) in _TABLES.items():
         _create(table, key, described)
+    op.create_table(
+        "keyed_request",
+        *(_column(*each.split()) for each in _KEYED_REQUEST),
+        sa.PrimaryKeyConstraint("name", name="pk_keyed_request"),
+    )
     op.create_table(
         "sweep",
         sa.Column("name", sa.Text(), nullable=False),
