@@ -337,6 +337,7 @@ class AskUserAnswerInput(_Input):
     tool_call_id: str
     answers: dict[str, Any] | str
     follow_up: list[Message] | None = None
+    tools: list[ClientTool] | None = None
 
 
 INPUTS: tuple[type[BaseModel], ...] = (
