@@ -38,7 +38,7 @@ def command(
     if not sys.stdin or not sys.stdin.isatty() or output.terminal is None:
         raise click.UsageError("chat needs a terminal to read from and to write to; `agentflow run` takes any text")
     project = project if agent is None else project_of(agent, project)
-    asked = _Asked(agent or _only_agent(project), session, inputs, project, db)
+    asked = _Asked(agent, session, inputs, project, db)
     from agentflow import ModelSwitch
 
     models = ModelSwitch()
@@ -52,14 +52,14 @@ class _Asked:
         self, agent: str | None, session: str | None, inputs: tuple[str, ...], project: Path, db: str | None
     ) -> None:
         self.agent, self.session, self.inputs = agent, session, inputs
-        self.place = place(project, db)
+        self.project, self.place = project, place(project, db)
         kept_in = (str(project.resolve()), db or "", os.environ.get("AGENTFLOW_DB", ""))
         self.key = sha256("\n".join(kept_in).encode()).hexdigest()[:16]
 
 
-def _only_agent(project: Path) -> str | None:
-    found = sorted(project.glob("agents/*/agent.yaml"))
-    return found[0].parent.name if len(found) == 1 else None
+def _agents(project: Path) -> list[str]:
+    """The names of the project's own agents."""
+    return sorted(file.parent.name for file in project.glob("agents/*/agent.yaml"))
 
 
 async def _chat(runtime: Runtime, models: ModelSwitch, output: Output, asked: _Asked) -> int:
@@ -72,7 +72,7 @@ async def _chat(runtime: Runtime, models: ModelSwitch, output: Output, asked: _A
     from .screens.typed import completions
     from .teller import Teller
 
-    agent = asked.agent or await _agent_of(runtime, asked.session)
+    agent = asked.agent or await _agent_of(runtime, asked)
     stream = output.terminal
     assert stream is not None
     colors = has_colors(COLOR.choice, os.environ, is_terminal=True)
@@ -93,15 +93,20 @@ async def _chat(runtime: Runtime, models: ModelSwitch, output: Output, asked: _A
         return await Chat(talk, asked.place).run()
 
 
-async def _agent_of(runtime: Runtime, session: str | None) -> str:
+async def _agent_of(runtime: Runtime, asked: _Asked) -> str:
+    """The agent of the session that is named, otherwise the only one of the project."""
     from agentflow import SessionNotFound
 
-    if session is not None:
+    if asked.session is not None:
         try:
-            return str((await runtime.status(session))["agent_id"])
+            return str((await runtime.status(asked.session))["agent_id"])
         except SessionNotFound:
             pass
-    raise click.UsageError("name the AGENT to talk with, or with --session a session that is there")
+    agents = _agents(asked.project)
+    if len(agents) == 1:
+        return agents[0]
+    known = ", ".join(agents) or "the project has none"
+    raise click.UsageError(f"name the AGENT to talk with ({known}), or with --session a session that is there")
 
 
 async def _recalled(runtime: Runtime, file: Path | None, key: str) -> list[str]:

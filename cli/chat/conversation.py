@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import traceback
 from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -166,6 +167,7 @@ class Conversation:
             self.teller.note("it waits until the running turn has ended; /queue shows what waits")
         if self._following is None:
             self._follow(0)
+            self.beside(self.list_sessions())
         await self.look()
         return receipt
 
@@ -184,12 +186,14 @@ class Conversation:
         return task
 
     async def _told(self, work: Coroutine[Any, Any, Any]) -> None:
-        from agentflow import AgentflowError
+        from agentflow import AgentflowError, redact
 
         try:
             await work
         except AgentflowError as error:
             self.teller.error(f"error ({error.code}): {error}")
+        except Exception as error:  # a bug of ours: the input goes on, and whoever mends it is told where
+            self.teller.error(redact("".join(traceback.format_exception(error))))
 
     async def stop(self) -> None:
         """Stop the turn that runs or waits for its user."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from ..terminal.colors import Meaning, painted
@@ -9,6 +10,7 @@ from ..terminal.plain import block, plain
 from ..terminal.views import laid_out
 from .screens.screen import Screen
 
+_CODES = re.compile(r"\x1b\[[0-9;]*m")
 _INDENT = "  "
 _MOST_LINES = 12  # of a message of the user, who has seen it already
 _MOST_CHARS = 2_000
@@ -42,10 +44,11 @@ class Teller:
     def reply(self, parts: Iterable[str]) -> None:
         """Parts of an answer: laid out where the cursor moves, as they are elsewhere."""
         for part in parts:
-            text = self._laid_out(part) if self.screen.moves else plain(part)
-            self.screen.write("".join(f"{_INDENT}{line}".rstrip() + "\n" for line in text.rstrip("\n").split("\n")))
-            if self.screen.moves:
-                self.screen.write("\n")
+            lines = self._laid_out(part) if self.screen.moves else plain(part).split("\n")
+            self.screen.write("".join(f"{_INDENT}{line}".rstrip() + "\n" for line in lines))
 
-    def _laid_out(self, part: str) -> str:
-        return laid_out(part, max(20, self.screen.columns - len(_INDENT) - 1), colors=self._colors).strip("\n")
+    def _laid_out(self, part: str) -> list[str]:
+        """The lines of a part, and an empty one below it."""
+        lines = laid_out(part, max(20, self.screen.columns - len(_INDENT) - 1), colors=self._colors).split("\n")
+        seen = [at for at, line in enumerate(lines) if _CODES.sub("", line).strip()]
+        return [*lines[seen[0] : seen[-1] + 1], ""] if seen else []

@@ -74,7 +74,7 @@ def context_lines(found: Read) -> Iterator[str]:
         yield f"  {each['name']:<14} {each['tokens']:>9,} tokens (estimate)"
     yield from map(_room, found["room"])
     if not found["room"]:
-        yield "no way to make room is configured: a request that is refused as too long is summarized"
+        yield "no way to make room is configured; a request refused as too long is summarized"
 
 
 def _room(way: Read) -> str:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from agentflow.testing import Kit
 from tests.scenarios.support import call
 
@@ -36,6 +40,23 @@ def test_the_parts_add_up(agentflow: Kit) -> None:
     assert sum(sizes.values()) == explained["chars"]
     assert explained["tokens"] == -(-explained["chars"] // 4)
     assert explained["session_id"] is None
+
+
+@pytest.mark.parametrize(
+    ("keys", "window"),
+    [
+        ({}, None),
+        ({"settings": {"compaction_context_window_tokens": 9000}}, 9000),
+        ({"settings": {"compaction_context_window_tokens": 9000}, "context": {"window": 8000}}, 8000),
+    ],
+)
+def test_it_says_how_much_the_model_can_read_and_whether_it_is_kept(
+    agentflow: Kit, keys: dict[str, Any], window: int | None
+) -> None:
+    """X8, R5."""
+    agentflow.agent(**keys)
+    explained = agentflow.run(agentflow.runtime.explain("test"))
+    assert (explained["window"], explained["observability"]) == (window, True)
 
 
 def test_a_question_that_waits_is_no_reason_to_fail(agentflow: Kit) -> None:

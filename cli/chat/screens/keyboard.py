@@ -139,9 +139,9 @@ class KeyboardScreen:
         self._pasted = self._pasted or not buffer.text[: buffer.cursor_position].strip()
         buffer.insert_text(text.replace("\r\n", "\n").replace("\r", "\n"))
 
-    def enter(self, event: KeyPressEvent) -> None:
+    def enter(self) -> None:
         """Enter was pressed, or is in what comes now."""
-        self._enter.pressed(more=bool(event.app.key_processor.input_queue))  # of the same read
+        self._enter.pressed()
 
     def line_feed(self) -> None:
         self._enter.line_feed()
@@ -171,12 +171,10 @@ class _Enter:
         self._burst_until = 0.0
         self._after_return = False
 
-    def pressed(self, *, more: bool) -> None:
+    def pressed(self) -> None:
         if self._buffer.document.text_before_cursor.endswith("\\"):
             self._buffer.delete_before_cursor()
             self._buffer.insert_text("\n")
-        elif more:
-            self._line()
         else:
             self._waits = asyncio.get_running_loop().call_later(_QUIET_SECS, self._is_quiet)
 
@@ -227,7 +225,7 @@ def _bindings(screen: KeyboardScreen) -> KeyBindings:
 
     @keys.add(Keys.Enter)
     def _(event: KeyPressEvent) -> None:
-        screen.enter(event)
+        screen.enter()
 
     @keys.add(Keys.ControlJ)
     def _(event: KeyPressEvent) -> None:

@@ -9,11 +9,12 @@ from tests.breaks.tables import (
     damage,
     erasing,
     evaluation,
+    models,
     pauses,
     process,
     records,
     writes,
 )
 
-_TABLES = (authoring, bounds, closing, damage, erasing, evaluation, pauses, process, records, writes)
+_TABLES = (authoring, bounds, closing, damage, erasing, evaluation, models, pauses, process, records, writes)
 BREAKS = tuple(entry for table in _TABLES for entry in table.BREAKS)

@@ -139,6 +139,7 @@ def test_an_agent_has_to_be_named_where_there_are_several(terminal: Start) -> No
     chat = terminal("chat", "-s", "nobody")
     assert chat.end() == 2
     assert "name the AGENT" in chat.raw
+    assert "doing" in chat.raw
     other = terminal("chat", "nobody")
     assert other.end() == 3
     assert "agent_not_found" in other.raw
