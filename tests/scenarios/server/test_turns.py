@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -95,12 +96,18 @@ def test_a_turn_is_stopped_by_the_name_of_the_seed(agentflow: Kit, server: Serve
 
 def test_a_busy_session_refuses_before_a_stream_opens(agentflow: Kit, server: Server) -> None:
     """C18, S5."""
-    agentflow.agent(replies=[{"text": "Slow."}])
-    message = {"role": "user", "content": "Hi."}
-    receipt = agentflow.submit({"type": "client.message", "message": message})
+    may_end = asyncio.Event()
+
+    async def hold() -> str:
+        await may_end.wait()
+        return "held"
+
+    agentflow.agent(tools=[hold], replies=[{"tool_calls": [{"name": "hold", "arguments": {}}]}, {"text": "Done."}])
+    receipt = agentflow.submit({"type": "client.message", "message": {"role": "user", "content": "Hi."}})
     answer = started(server)
     assert (answer.status, answer.code, answer.json["turn_id"]) == (409, "turn_already_active", receipt.turn_id)
-    agentflow.result(receipt.turn_id)
+    may_end.set()
+    assert agentflow.result(receipt.turn_id).answer == "Done."
 
 
 def test_a_draining_server_starts_no_turn(agentflow: Kit, server: Server) -> None:
