@@ -19,8 +19,7 @@ from agentflow.server.agui.request import Hand, Known, Nothing, plan, props_of
 from agentflow.server.agui.run import Run
 from agentflow.server.call import Call, Here, Starting
 from agentflow.server.problems import Misfits, pointer
-from agentflow.server.streams.event_stream import EventStream
-from agentflow.server.wire.answers import answer
+from agentflow.server.wire.answers import answer, streamed
 from agentflow.server.wire.json_route import JsonRoute
 from agentflow.server.wire.paths import session_name
 from agentflow.server.wire.shapes import Shape
@@ -39,34 +38,38 @@ class Connect(Shape):
 
 @router.post("/{agent}", summary="Run one step of a conversation, as AG-UI's events.")
 async def run(call: Starting, agent: Agent, body: Annotated[dict[str, Any], Body()]) -> Response:
+    call.subject.refuse_agent(agent)
     asked = _read(body)
     thread_id = session_name(asked.thread_id)
     this = Run(thread_id, asked.run_id, frozenset(message.id for message in asked.messages))
     match plan(asked, agent, await _status(call, thread_id)):
         case Nothing():
-            return _stream(call, runs.idle(this))
+            return streamed(call, runs.idle(this))
         case Known(call_id=call_id):
             said = f"What {call_id!r} asked has been answered already, or is no longer asked."
-            return _stream(call, runs.failed(this, QuestionAlreadyAnswered(said, detail={"session_id": thread_id})))
+            return streamed(call, runs.failed(this, QuestionAlreadyAnswered(said, detail={"session_id": thread_id})))
         case Hand(given=given):
-            receipt = await call.runtime.submit(thread_id, given)
+            subject = call.subject
+            receipt = await call.runtime.submit(thread_id, given, owner=subject.user, roles=subject.roles)
             frames = runs.told(call.runtime, this, receipt)
             if props_of(asked).stop_on_disconnect:
                 frames = _stopping(call, thread_id, receipt.turn_id, frames)
-            return _stream(call, frames)
+            return streamed(call, frames)
 
 
 @router.post("/{agent}/connect", summary="The conversation as it stands, and what runs in it.")
 async def connect(call: Here, agent: Agent, body: Connect) -> Response:
-    status = await call.runtime.status(session_name(body.threadId))
+    call.subject.refuse_agent(agent)
+    status = await call.visible(session_name(body.threadId))
     if status["agent_id"] != agent:
         raise SessionNotFound(f"There is no session {body.threadId!r} of agent {agent!r}.")
     this = Run(body.threadId, body.runId or status["turn_id"] or uuid7())
-    return _stream(call, runs.connected(call.runtime, this))
+    return streamed(call, runs.connected(call.runtime, this))
 
 
 @router.get("/{agent}/capabilities", summary="What an agent and this server can do.")
 async def what_it_can(call: Here, agent: Agent) -> Response:
+    call.subject.refuse_agent(agent)
     return answer(await capabilities(call.runtime, agent))
 
 
@@ -80,13 +83,9 @@ def _read(body: dict[str, Any]) -> RunAgentInput:
 
 async def _status(call: Call, session_id: str) -> dict[str, Any] | None:
     try:
-        return await call.runtime.status(session_id)
+        return await call.visible(session_id)
     except SessionNotFound:
         return None
-
-
-def _stream(call: Call, frames: AsyncGenerator[bytes]) -> EventStream:
-    return EventStream(frames, call.serving.stream_of(call.subject), (call.serving.closes,))
 
 
 async def _stopping(call: Call, session_id: str, turn_id: str, frames: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:

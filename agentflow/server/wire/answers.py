@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from functools import partial
 from typing import Any
 
@@ -34,7 +34,11 @@ def wants_stream(accept: str | None) -> bool:
 
 def stream(call: Call, wanted: Wanted, headers: Mapping[str, str] | None = None) -> EventStream:
     """The events asked for, to whoever made this call."""
-    frames = event_frames(call.runtime, wanted)
+    return streamed(call, event_frames(call.runtime, wanted), headers)
+
+
+def streamed(call: Call, frames: AsyncGenerator[bytes], headers: Mapping[str, str] | None = None) -> EventStream:
+    """The frames, to whoever made this call, until the server closes or a token is over."""
     ends = (call.serving.closes, *((partial(token_ends, call.subject.ends),) if call.subject.ends is not None else ()))
     return EventStream(frames, call.serving.stream_of(call.subject), ends, dict(headers or {}))
 

@@ -147,3 +147,17 @@ def test_a_stream_ends_with_its_token_and_goes_on_with_a_new_one(agentflow: Kit,
     last = ("last-event-id", told[-2]["id"])
     assert keyed.get("/sessions/s-1/events", [short, stream, last]).code == "unauthorized"
     assert frames(keyed.get("/sessions/s-1/events", [token(keyed, "ada"), stream, last]).body) == []
+
+
+def test_the_door_for_browsers_knows_whose_a_session_is(agentflow: Kit, keyed: Server) -> None:
+    """S10, F05: over AG-UI too, another's session is not there, and other agents than the token's are refused."""
+    agentflow.agent(replies=[{"text": "Hello.", "repeat": True}])
+    ada, bob = token(keyed, "ada"), token(keyed, "bob", agents=["other"])
+    view = {"threadId": "s-9", "runId": "r-1", "messages": [{"id": "u-1", "role": "user", "content": "Hi."}]}
+    assert b"RUN_FINISHED" in keyed.ask("POST", "/agui/test", view, [ada]).body
+    assert keyed.ask("POST", "/agui/test", {**view, "runId": "r-2"}, [bob]).code == "not_allowed"
+    assert keyed.ask("POST", "/agui/test", {**view, "runId": "r-2"}, [token(keyed, "eve")]).code == "session_not_found"
+    assert (
+        keyed.ask("POST", "/agui/test/connect", {"threadId": "s-9"}, [token(keyed, "eve")]).code == "session_not_found"
+    )
+    assert keyed.ask("GET", "/agui/test/capabilities", None, [bob]).code == "not_allowed"
