@@ -103,6 +103,7 @@ def test_a_busy_session_refuses_before_a_stream_opens(agentflow: Kit, server: Se
         return "held"
 
     agentflow.agent(tools=[hold], replies=[{"tool_calls": [{"name": "hold", "arguments": {}}]}, {"text": "Done."}])
+    server.open()  # another flow makes another runtime
     receipt = agentflow.submit({"type": "client.message", "message": {"role": "user", "content": "Hi."}})
     answer = started(server)
     assert (answer.status, answer.code, answer.json["turn_id"]) == (409, "turn_already_active", receipt.turn_id)
