@@ -10,7 +10,10 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
-_FUNCTION = re.compile(r"^\s*(?:async\s+)?def\s+([A-Za-z]\w*)|\bname\s*=\s*[\"']([\w-]+)[\"']", re.MULTILINE)
+_FUNCTION = re.compile(
+    r"^[ \t]*(?:async[ \t]+)?def[ \t]+([A-Za-z]\w*)|\bname[ \t]*=[ \t]*[\"']([\w-]+)[\"']", re.MULTILINE
+)
+_WORD = re.compile(r"[\w-]+")
 _AGENT_FILE = "agent.yaml"
 
 
@@ -28,11 +31,10 @@ def touched_agents(changed: Collection[Path], texts: Mapping[Path, str], root: P
     words = {word for path in changed if not is_test(path) for word in _words(path, texts, agents)}
     touched = set[str]()
     while True:
-        named = re.compile(_any_of(words | touched))
         more = {
             name
             for name, file in agents.items()
-            if any(path.is_relative_to(file.parent) for path in changed) or named.search(texts[file])
+            if any(path.is_relative_to(file.parent) for path in changed) or _says(texts[file], words | touched)
         }
         if more <= touched:
             return [name for name in agents if name in touched]
@@ -45,13 +47,12 @@ def touched_tests(
     """The tests to run: those that changed, that name a touched agent or a changed flow, and those a helper serves."""
     agents = agents_of(texts, root)
     words = {*touched, *(word for path in changed if not is_test(path) for word in _words(path, texts, agents))}
-    named = re.compile(_any_of(words))
     shared = [path.parent for path in changed if path.name == "conftest.py"]
     return sorted(
         path
         for path, text in texts.items()
         if is_test(path)
-        and (path in changed or named.search(text) or any(path.is_relative_to(folder) for folder in shared))
+        and (path in changed or _says(text, words) or any(path.is_relative_to(folder) for folder in shared))
     )
 
 
@@ -66,9 +67,10 @@ def _words(path: Path, texts: Mapping[Path, str], agents: Mapping[str, Path]) ->
     if own:
         return set(own)
     functions = {one or other for one, other in _FUNCTION.findall(texts.get(path, ""))} if path.suffix == ".py" else ()
-    return {path.stem, path.name, *functions} - {"conftest", "conftest.py"}
+    return {path.stem, *functions} - {"conftest"}
 
 
-def _any_of(words: Collection[str]) -> str:
-    """A pattern of whole words; one that fits nothing for none."""
-    return rf"(?<![\w-])(?:{'|'.join(map(re.escape, sorted(words)))})(?![\w-])" if words else r"(?!)"
+def _says(text: str, names: Collection[str]) -> bool:
+    """Whether one of the names stands in the text, by its words."""
+    said = set(_WORD.findall(text))
+    return any(words and words <= said for words in map(set, map(_WORD.findall, names)))
