@@ -173,10 +173,10 @@ def test_long_arguments_of_a_model_do_not_hold_the_loop(agentflow: Kit, kind: st
 
 
 def test_a_reply_of_more_than_a_thousand_calls_fails_the_call_and_none_is_run(agentflow: Kit) -> None:
-    agentflow.agent(replies=[{"tool_calls": [call("t")] * 1_001}])
+    agentflow.agent(replies=[{"tool_calls": [call("t")] * 10_001}])
     result = agentflow.send("hi")
     assert result.error is not None
-    assert result.error["message"] == "The model's reply has more than 1,000 calls: given up."
+    assert result.error["message"] == "The model's reply has more than 10,000 calls: given up."
     assert [message["role"] for message in agentflow.path()] == ["user"]
 
 

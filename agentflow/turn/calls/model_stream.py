@@ -22,7 +22,7 @@ from agentflow.turn.run.in_flight import OpenStream
 
 CHECKPOINT_SECS = 2.0
 MAX_REPLY = 5_000_000  # characters of text, reasoning and calls (Z3)
-MAX_CALLS = 1_000  # in one reply
+MAX_CALLS = 10_000  # in one reply
 _LONG_REPLY = 250_000  # characters; what is longer is read beside the loop
 _AT_ONCE = 50  # deltas that are read before somebody else has a turn
 
