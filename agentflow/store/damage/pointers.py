@@ -82,6 +82,7 @@ _TREE: Mapping[str, tuple[tuple[str, str, str], ...]] = {
         ),
     ),
     "branch": (
+        ("execution", "t.execution IS NOT NULL AND s.branch = t.number", "null where the head of the session is"),
         (
             "fork_depth",
             f"t.fork_depth > {_FORK.format('parent')} "

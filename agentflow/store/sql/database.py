@@ -148,7 +148,7 @@ class SqliteDatabase(Database):
             connection.execute(f"PRAGMA synchronous={self._synchronous}")
             connection.execute("PRAGMA foreign_keys=ON")
             know_all_letters(connection)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             if connection is not None:
                 connection.close()
             if getattr(error, "sqlite_errorcode", 0) & 0xFF in _MAY_NOT_BE_WRITTEN:
@@ -200,7 +200,7 @@ class SqliteDatabase(Database):
         return False
 
     def wrap(self, error: Exception) -> Exception:
-        if not isinstance(error, sqlite3.Error):
+        if not isinstance(error, sqlite3.Error | UnicodeDecodeError):
             return unfit(error)
         where = f"The SQLite database {self.path!r}" if self.path else "The SQLite database in memory"
         return _refusal(where, error, violated=isinstance(error, sqlite3.IntegrityError))

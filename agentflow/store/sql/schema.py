@@ -158,7 +158,9 @@ def _run_migrations(database: Database) -> None:
     """Alembic's upgrade in one transaction, under the lock that keeps other processes out."""
     from alembic import command
     from alembic.config import Config
+    from alembic.util import CommandError
     from sqlalchemy import create_engine
+    from sqlalchemy.exc import DBAPIError
     from sqlalchemy.pool import NullPool
 
     config = Config()
@@ -170,7 +172,13 @@ def _run_migrations(database: Database) -> None:
     with engine.connect() as connection:
         _begin_migrating(database, connection)
         config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        try:
+            command.upgrade(config, "head")
+        except (CommandError, DBAPIError) as error:  # it is not what its version says
+            raise StoreError(
+                f"The database {redact(database.url)!r} cannot be upgraded from what it is: "
+                f"{str(error).splitlines()[0]}. Restore it from a backup; nothing was changed."
+            ) from error
         if database.name == "sqlite":
             connection.exec_driver_sql(MARK)
         connection.commit()

@@ -12,11 +12,14 @@ from contextlib import closing
 from urllib.parse import quote
 
 from agentflow.errors import InvalidInput, StoreError
+from agentflow.store.portable import TABLES
 
 APPLICATION_ID = 0x61676674  # "agft", in the header of each file we make
 MARK = f"PRAGMA application_id = {APPLICATION_ID}"
 
 _STAMP = "alembic_version"
+_MADE = "SELECT type, lower(name), sql LIKE 'CREATE VIRTUAL%' FROM sqlite_master"
+_NAMES = frozenset({_STAMP, "session", "sweep", *TABLES})
 _OUR_TABLES = frozenset({_STAMP, "session", "turn", "step", "execution", "branch", "message", "event"})
 
 
@@ -43,17 +46,21 @@ def make_private(path: str) -> None:
 def refuse_foreign(path: str) -> None:
     """Raises `StoreError` for what is no database of ours; the file is only looked at.
 
-    A file of version 0.1.0 has no mark in its header: then its tables tell.
+    A file of version 0.1.0 has no mark in its header: then its tables tell. What would run when one of ours is read or
+    written, a trigger or a view in its place, is nothing that we have made.
     """
     try:
         with closing(_reading(path)) as connection:
             marked = connection.execute("PRAGMA application_id").fetchone()[0]
-            if marked == APPLICATION_ID:
-                return
-            found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-            tables = {str(name) for (name,) in found}
-    except sqlite3.Error as error:
+            found = connection.execute(_MADE).fetchall()
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         raise _unusable(path, str(error)) from error
+    for kind, name, is_virtual in found:
+        if kind == "trigger" or (name in _NAMES and (kind == "view" or is_virtual)):
+            raise _unusable(path, f"it has a {'table' if is_virtual else kind} {name!r} that is not agentflow's")
+    tables = {str(name) for kind, name, _ in found if kind == "table"}
+    if marked == APPLICATION_ID:
+        return
     if marked or not (tables <= {_STAMP} or tables >= _OUR_TABLES):
         raise _unusable(path, "it is another program's database")
 
