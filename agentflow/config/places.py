@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from agentflow.errors import InvalidConfig, InvalidInput
+from agentflow.secrets.known import learn_url
 
 AGENT_FILE = "agent.yaml"
 PROJECT_FILE = "agentflow.yaml"
@@ -47,6 +48,7 @@ def database_url(
     if given is not None and not given.strip():
         raise InvalidInput("db: is blank; name a file or a URL, or leave it out.", detail={"field": "db"})
     wanted = given or os.environ.get("AGENTFLOW_DB")
+    learn_url(wanted or "")
     if not wanted and configured is not None:
         if not (trusted or Path.cwd().is_relative_to(root)):
             _refuse_host(root, configured)

@@ -18,6 +18,7 @@ from agentflow.secrets.names import MASK, is_secret
 SHORTEST = 8
 
 _SCHEME = re.compile(r"(?i)^(?:bearer|basic|token|apikey)\s+")
+_BROKEN_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+]{2,20}(?::[/\\]{0,3}|/{2,3})")
 _PARTS = re.compile(r"[@/:?#&=\s]+")
 _RANDOM = re.compile(r"(?=[^\W_]*\d)(?=.*[A-Za-z])[\w.~-]{20,}$")
 _lock = Lock()
@@ -39,7 +40,10 @@ def learn_url(url: str) -> None:
     """The secrets within an address, also a broken one: user and password, tokens of its query and its path."""
     scheme, separator, rest = url.partition("://")
     if not separator:
-        return
+        broken = _BROKEN_SCHEME.match(url)
+        if broken is None or "@" not in url:
+            return
+        scheme, rest = broken[0], url[broken.end() :]
     user_info, _, place = rest.rpartition("@")
     name, _, password = user_info.partition(":")
     token = name if scheme.lower().startswith("http") and not password else ""  # a database's user is a plain name

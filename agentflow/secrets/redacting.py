@@ -17,6 +17,11 @@ _NAMES = (
     r"|credential|signature)s?"
 )
 _WRITTEN = (
+    # a private key, whole or cut
+    re.compile(
+        r"(?P<label>-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----)"
+        r"(?:[A-Za-z0-9+/=\s]|\\[nr]|Proc-Type:[^\n]{0,80}|DEK-Info:[^\n]{0,120}){40,20000}"
+    ),
     # password=..., also of a driver's connection string
     re.compile(
         rf"(?P<label>{_NAMES}[\"']?\s{{0,3}}=\s{{0,3}})(?!\d{{1,7}}\b)(?:\"[^\"\n]{{1,999}}\"|'[^'\n]{{1,999}}'|[^\s,;&)\"'<>]+)",

@@ -19,7 +19,10 @@ from urllib.parse import quote
 
 import pytest
 
+from agentflow.store.sql.tables import Base
+from agentflow.testing.postgres import schema
 from cli.main import run
+from tests.scenarios.support import reading
 
 # name of a place -> the canary that stands there; `${NAME}` in a file below, or the text itself after LITERAL_
 _NAMES = """
@@ -234,6 +237,24 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         )
         found["logs"] = said.getvalue()
     return found
+
+
+def test_a_canary_is_in_no_row_of_postgres(tmp_path: Path) -> None:
+    server = os.environ.get("AGENTFLOW_TEST_POSTGRES")
+    if server is None:
+        pytest.skip("AGENTFLOW_TEST_POSTGRES is not set")
+    environment, nobody = mock.patch.dict(os.environ, _environment()), mock.patch("sys.stdin", None)
+    with schema(server) as url, served() as (host, _), environment, nobody:
+        _write(tmp_path, host)
+        for agent in ("echoed", "worked", "refused", "second"):
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+                run(["run", agent, "Hello.", "-s", agent, "--project", str(tmp_path), "--db", url])
+        with reading(url) as select:
+            stored = "\n".join(repr(select(f"SELECT * FROM {table}")) for table in Base.metadata.tables)
+    assert "${API_KEY}" in stored
+    assert "${WORKER_SECRET}" in stored
+    spelled = {name: (canary, canary.split("+")[0], quote(canary, safe="")) for name, canary in PLACES.items()}
+    assert [name for name, told in spelled.items() if any(each in stored for each in told)] == []
 
 
 def test_every_output_was_made(outputs: dict[str, str]) -> None:

@@ -13,6 +13,7 @@ from agentflow.secrets.known import learn, learn_environment, learn_url
 from agentflow.secrets.redacting import MOST_TOLD, redact, redact_json, told
 
 CANARY = "canary-7f3a9b"
+KEY = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSj/" * 3 + "\n" + CANARY.replace("-", "/")
 FORMS = [
     f"postgresql://me:{CANARY}@host/name",
     f"postgresql+psycopg://me:{CANARY}@host:5432/name?sslmode=require",
@@ -35,6 +36,10 @@ FORMS = [
     f"Cookie: {CANARY}",
     f"the bearer {CANARY} is over",
     f"AWS_SECRET_ACCESS_KEY={CANARY}",
+    f"-----BEGIN PRIVATE KEY-----\n{KEY}\n-----END PRIVATE KEY-----",
+    f'{{"x": "-----BEGIN EC PRIVATE KEY-----\\n{KEY}\\n-----END EC PRIVATE KEY-----"}}',
+    f"-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0A\n\n{KEY}",
+    f"-----BEGIN OPENSSH PRIVATE KEY-----{KEY}",
 ]
 HARMLESS = [
     "max_tokens=4096 is too large",
@@ -51,6 +56,7 @@ HARMLESS = [
 @pytest.mark.parametrize("text", FORMS)
 def test_a_secret_is_taken_out_of_whatever_holds_it(text: str) -> None:
     assert CANARY not in redact(text)
+    assert CANARY.replace("-", "/") not in redact(text)
     assert "***" in redact(text)
 
 
@@ -151,3 +157,29 @@ def test_a_long_text_of_nothing_but_secrets_tells_none_of_the_one_at_the_cut() -
     secret = "larus-" + "0123456789" * 10
     learn(secret)
     assert "larus" not in told(" ".join([secret] * 10_000))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql:/me:broken-canary-1@host/x",
+        "postgresql//me:broken-canary-2@host/x",
+        "postgresql:\\\\me:broken-canary-3@host/x",
+        "postgresql:me:broken-canary-4@host/x",
+        "postgresql://me:broken-canary-5@ho st:port/x",
+        "postgresql://me:broken-canary-6%zz@host",
+        "postgresql://me:broken/canary?7@host",
+    ],
+)
+def test_the_password_of_a_broken_address_is_told_nowhere(url: str) -> None:
+    learn_url(url)
+    assert "canary" not in redact(f"cannot read {url}: it is no address, in {url!r}")
+
+
+def test_a_key_of_several_lines_is_not_told_line_by_line() -> None:
+    """Also where its lines end otherwise, or stand in one."""
+    lines = ["-----BEGIN PRIVATE KEY-----", "line-one-of-the-canary", "line-two-of-the-canary"]
+    learn("\n".join(lines), "${KEY}")
+    for joined in ("\n", "\r\n", " ", "", "\\n", "\n    "):
+        assert "canary" not in redact(f"sent {joined.join(lines)} to nobody")
+    assert "canary" not in redact("only line-two-of-the-canary")
