@@ -5,7 +5,7 @@ Only after an error that nothing else explains, and where somebody asks: it read
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -19,10 +19,14 @@ from agentflow.store.sql.transaction import Tx
 from agentflow.text import digest, sanitise, stored_json
 
 # What an export leaves out, because it belongs to the database and to whoever runs the session.
-_OURS = (
-    Column("key", "int", False), Column("updated_at", "instant", False), Column("epoch", "int", False),
-    Column("owner", "text", True), Column("lease_until", "instant", True), Column("stop_turn", "text", True),
-)  # fmt: skip
+_OURS: Mapping[str, tuple[Column, ...]] = {
+    "session": (
+        Column("key", "int", False), Column("updated_at", "instant", False), Column("epoch", "int", False),
+        Column("owner", "text", True), Column("lease_until", "instant", True), Column("stop_turn", "text", True),
+        Column("belongs_to", "text", True),
+    ),
+    "turn": (Column("traceparent", "text", True),),
+}  # fmt: skip
 
 
 class _Walked(NamedTuple):
@@ -39,8 +43,8 @@ class _Walked(NamedTuple):
 
 
 _WALKED = (
-    _Walked("session", ("key",), (*SESSION, *_OURS)),
-    *(_Walked(name, table.key, table.columns) for name, table in TABLES.items()),
+    _Walked("session", ("key",), (*SESSION, *_OURS["session"])),
+    *(_Walked(name, table.key, (*table.columns, *_OURS.get(name, ()))) for name, table in TABLES.items()),
 )
 
 _BLOBS, _CALLS = (next(table for table in _WALKED if table.name == name) for name in ("blob", "llm_call"))
