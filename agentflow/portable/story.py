@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentflow.clock import Instant, rfc3339
+from agentflow.conversation.tree import Branch, Path, Place
 from agentflow.store.portable import Portable, Row
 
 
@@ -92,12 +93,15 @@ class _Telling:
         for (number, depth), row in self._at.items():
             by_branch.setdefault(number, []).append((depth, row["id"]))
         branch, depth = self._session["branch"], self._session["depth"]
-        pieces: list[list[str]] = []
-        while branch is not None:
-            pieces.append([id_ for place, id_ in by_branch.get(branch, ()) if place <= depth])
-            row = self._branches[branch]
-            branch, depth = row["parent"], row["fork_depth"]
-        return [id_ for piece in reversed(pieces) for id_ in piece]
+        head = None if branch is None else Place(branch, depth)
+        branches = {number: Branch(number, row["parent"], row["fork_depth"]) for number, row in self._branches.items()}
+        path = Path.to(branches, head)
+        return [
+            id_
+            for segment in path.segments
+            for place, id_ in by_branch.get(segment.branch, ())
+            if segment.first <= place <= segment.last
+        ]
 
     def _strand(self, number: int) -> Strand:
         branch = self._branches[number]

@@ -57,6 +57,7 @@ WORST = [
     (Damage("event", "data", "an object in JSON"), "trace", "event.data"),
     (Damage("branch", "parent", "its own number"), "run", "branch.parent"),
     (Damage("branch", "parent", "the next number"), "run", "branch.parent"),
+    (Damage("branch", "parent", "its own number"), "export", "branch.parent"),
     (Damage("branch", "fork_depth", "a number of nothing"), "run dead", "message.depth"),
     (Damage("message", "calls", "a list in JSON"), "run", "message.calls"),
     (Damage("message", "content", "bytes"), "show asks", "message.content"),
@@ -72,7 +73,7 @@ WORST = [
 ]
 
 
-@pytest.mark.parametrize(("damage", "command", "named"), WORST, ids=[f"{case[0]}" for case in WORST])
+@pytest.mark.parametrize(("damage", "command", "named"), WORST, ids=[f"{case[0]}, {case[1]}" for case in WORST])
 def test_the_damaged_row_is_named_and_what_to_do(bench: Bench, damage: Damage, command: str, named: str | None) -> None:
     db = bench.copy()
     assert inflict(db, damage)
