@@ -21,6 +21,8 @@ def drawn_tree(tree: dict[str, Any]) -> Iterator[str]:
     while waiting:
         node, level = waiting.pop()
         identifier = node["message"]["id"]
+        if identifier is None:
+            raise LookupError("a message has no id")  # it would hang below itself
         mark = "*" if identifier == tree["head_id"] else "|" if identifier in path else " "
         if identifier in compactions:
             yield f"  {'  ' * level}{_compaction(compactions[identifier])}"

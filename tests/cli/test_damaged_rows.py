@@ -68,6 +68,8 @@ WORST = [
     (Damage("llm_call", "request", "an object in JSON"), "request", "llm_call.request"),
     (Damage("snapshot_data", "body", "bytes"), "snapshots", "snapshot_data.hash"),
     (Damage("session_stats", "models", "a list in JSON"), "insights", None),
+    (Damage("session_stats", "tools", "null"), "insights", "session_stats.tools"),
+    (Damage("message", "id", "null"), "tree", "message.id"),
     (Damage("session_stats", "state", "a word"), "insights", "session_stats.state"),
     (Damage("queue_entry", "input", "a list in JSON"), "show paints", "queue_entry.input"),
 ]

@@ -17,7 +17,7 @@ MAX_INSTANT = 2**57
 
 def misfit(table: str, column: Column, value: Any) -> str | None:
     """What the value would have to be, in words; null when it is. Flags are bools, JSON is read."""
-    if value is None and (column.optional or column.kind == "json"):
+    if value is None and column.optional:
         return None
     test, what = _KINDS[column.kind]
     if not test(value):

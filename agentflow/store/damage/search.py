@@ -142,7 +142,7 @@ def _is_config(body: Any) -> bool:
 def _read(column: Column, stored: Any) -> tuple[Any, str | None]:
     """The value as a row out of this database has it, and what it must be where it is not even of that kind."""
     if stored is None:
-        return None, None
+        return None, None if column.optional else "there"
     if column.kind in JSON_KINDS:
         try:
             return (stored_json(stored), None) if isinstance(stored, str) else (None, "JSON in a text")
