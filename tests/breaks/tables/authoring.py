@@ -62,4 +62,32 @@ BREAKS = (
         ("contract/test_database_health.py::test_who_keeps_others_from_writing_is_seen",),
         "Who keeps everybody from writing is not seen.",
     ),
+    Break(
+        "scenario-text", "scenarios/checked.py",
+        "    if complaint is not None:\n",
+        "    if False:\n",
+        ("unit/scenarios/test_checked.py",),
+        "A test without Python passes whatever the text is that it expects.",
+    ),
+    Break(
+        "scenario-plain", "scenarios/checked.py",
+        "    if wanted != found:\n",
+        "    if False:\n",
+        ("unit/scenarios/test_checked.py",),
+        "A test without Python passes whatever the state, the queue or the error is.",
+    ),
+    Break(
+        "scenario-count", "scenarios/checked.py",
+        "    if wanted != len(found):\n",
+        "    if False:\n",
+        ("unit/scenarios/test_checked.py",),
+        "Calls, requests and messages that a test without Python does not expect go unnoticed.",
+    ),
+    Break(
+        "scenario-event", "scenarios/checked.py",
+        "    if missing is not None:\n",
+        "    if False:\n",
+        ("unit/scenarios/test_checked.py",),
+        "A test without Python passes without the events it expects.",
+    ),
 )  # fmt: skip
