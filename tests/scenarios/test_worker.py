@@ -91,7 +91,7 @@ def _comparable(value: Any) -> Any:
 
 def test_a_worker_that_only_returns_what_is_proposed_changes_nothing(agentflow: Kit, tmp_path: Path) -> None:
     """C32: the wire and every stored row are those of a run without a worker, which is not asked `session.start`."""
-    without = Kit(tmp_path, f"sqlite:///{tmp_path}/without.db", agentflow._clock)
+    without = Kit(tmp_path, f"sqlite:///{tmp_path}/without.db", agentflow.clock)
     recorder = Recorder()
     try:
         two_turns(without)
