@@ -11,7 +11,7 @@ from agentflow import clock
 from agentflow.clock import NewId
 from agentflow.config.last_good import AgentFiles
 from agentflow.conversation import arguments
-from agentflow.errors import InvalidInput, SnapshotNotFound, StepNotFound, no_session
+from agentflow.errors import InvalidInput, NotFound, SnapshotNotFound, StepNotFound, no_session
 from agentflow.live.event_feed import Feeds
 from agentflow.reading.compare.turns import compared_turns
 from agentflow.reading.lookup import session_of
@@ -85,6 +85,17 @@ class Records:
         else:
             arguments.whole_number(call, "call", least=1)
         return await sent_request(self._store, await session_of(self._store, session_id), call, turn)
+
+    async def blob(self, session_id: str, hash: str) -> dict[str, Any]:
+        """A text of a session by its hash, as events, traces and exports name it: `{session_id, hash, text}`.
+
+        Raises `SessionNotFound`, and `NotFound` for a hash the session has no text of.
+        """
+        record = await session_of(self._store, session_id)
+        text = await self._store.ledger.blob(record.key, arguments.text(hash, "hash"))
+        if text is None:
+            raise NotFound(f"Session {session_id!r} has no text {hash!r}.", detail={"session_id": session_id})
+        return {"session_id": session_id, "hash": hash, "text": text}
 
     async def diff(
         self, a: tuple[str, int | str], b: tuple[str, int | str], *, call: int | None = None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+import re
+from typing import Annotated
+
+from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from agentflow.server.call import Here
@@ -54,3 +57,40 @@ async def request(call: Here, session_id: SessionId, turn_id: TurnId, number: in
     await call.visible(session_id)
     call.subject.refuse_user("requests of models")
     return answer(await call.runtime.records.request(session_id, number, turn=turn_id))
+
+
+@router.get(
+    "/sessions/{session_id:name}/diff",
+    response_model=documented.Anything,
+    summary="What two turns sent to their models, call by call.",
+)
+async def diff(
+    call: Here,
+    session_id: SessionId,
+    a: str,
+    b: str,
+    model_call: Annotated[int | None, Query(alias="call", ge=1, le=2**31)] = None,
+) -> Response:
+    await call.visible(session_id)
+    call.subject.refuse_user("requests of models")
+    first, second = (session_id, numbered(a)), (session_id, numbered(b))
+    return answer(await call.runtime.records.diff(first, second, call=model_call))
+
+
+@router.get(
+    "/sessions/{session_id:name}/blobs/{digest:name}",
+    response_model=documented.Blob,
+    summary="A text that requests or results of this session name by its hash.",
+)
+async def blob(call: Here, session_id: SessionId, digest: str) -> Response:
+    await call.visible(session_id)
+    call.subject.refuse_user("texts by their hash")
+    return answer(await call.runtime.records.blob(session_id, digest))
+
+
+def numbered(turn: str) -> int | str:
+    """A turn as a query names it: by its number in the session or by one of its ids."""
+    return int(turn) if _NUMBER.fullmatch(turn) else turn
+
+
+_NUMBER = re.compile("[1-9][0-9]{0,8}")

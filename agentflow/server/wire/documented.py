@@ -247,6 +247,14 @@ class Steps(Documented):
     queue: list[dict[str, Any]]
 
 
+class Blob(Documented):
+    """A text kept by its hash."""
+
+    session_id: str
+    hash: str
+    text: str
+
+
 class Anything(Documented):
     """As Python gives it."""
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from agentflow.testing import Kit
 from tests.scenarios.server.conftest import Server
+from tests.scenarios.support import rows
 
 MESSAGE = {"role": "user", "content": "Hi."}
 
@@ -39,6 +40,23 @@ def test_what_is_read_is_what_python_reads(agentflow: Kit, server: Server) -> No
     assert server.get("/sessions/s-1/turns").json["steps"][0]["turn_id"] == result.turn_id
     (listed,) = server.get("/sessions?page_size=1").json["sessions"]
     assert listed == agentflow.run(runtime.sessions())[0]
+
+
+def test_two_turns_are_compared_and_a_text_is_read_by_its_hash(
+    agentflow: Kit, server: Server, agentflow_db: str
+) -> None:
+    """R5, R6: by number or id, as Python compares them."""
+    agentflow.agent(replies=[{"text": "One."}, {"text": "Two."}])
+    agentflow.send("Hi.")
+    second, records = agentflow.send("And?"), agentflow.runtime.records
+    compared = server.get(f"/sessions/s-1/diff?a=1&b={second.turn_id}&call=1")
+    assert compared.json == agentflow.run(records.diff(("s-1", 1), ("s-1", second.turn_id), call=1))
+    assert compared.json["history"]
+    ((digest, text), *_) = rows(agentflow_db, "SELECT hash, body FROM blob ORDER BY hash")
+    assert server.get(f"/sessions/s-1/blobs/{digest}").json == {"session_id": "s-1", "hash": digest, "text": text}
+    assert server.get("/sessions/s-1/blobs/none").code == "not_found"
+    assert server.get("/sessions/s-1/diff?a=1&b=9").code == "turn_not_found"
+    assert server.get("/sessions/s-1/diff?a=1").code == "invalid_input"
 
 
 def test_what_is_not_there_is_404_and_what_is_malformed_422(agentflow: Kit, server: Server) -> None:

@@ -49,6 +49,7 @@ def test_somebody_elses_session_is_one_that_is_not_there_at_every_door(agentflow
             continue
         filled = path.replace("{turn_id}", "t-1").replace("{call_id}", "c")
         filled = filled.replace("{order}", "1").replace("{number}", "1")
+        filled += "?a=1&b=1" if path.endswith("/diff") else ""
         body = bodies.get(path.rpartition("/")[2]) if method != "GET" else None
         answers = []
         for session in ("ada-1",) if path.endswith("inputs") else ("ada-1", "nobody"):
