@@ -35,6 +35,7 @@ def command(
     if target is None:
         output.write(text)
         return
+    target.parent.mkdir(parents=True, exist_ok=True)
     with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
         file.write(text)
     note(f"wrote {target}")

@@ -187,6 +187,9 @@ def test_a_session_without_words_is_not_captured(agentflow: Command, captured: P
     missing = agentflow("eval", "capture", "s-1", "--turn", "2")
     assert (missing.code, "has no turn 2" in missing.err) == (3, True)
     assert agentflow("eval", "capture", "s-1", "--turn", "1").out == captured.read_text()
+    assert (
+        agentflow("eval", "capture", "s-1", "-o", "cases/new/one.yaml").code == 0
+    )  # in a folder that is not there yet
 
 
 def test_the_schema_of_a_case_is_printed(agentflow: Command) -> None:
