@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from agentflow import Event
+from agentflow.models.protocol import FinishReason, TextDelta
 from agentflow.server import serving as serving_module
 from agentflow.server.streams import event_stream
 from agentflow.testing import Kit
 from tests.asgi import Stream, frames
 from tests.scenarios.server.conftest import Server
+from tests.scenarios.support import Deltas
 
 STREAM = ("accept", "text/event-stream")
 EVENTS = "/api/v1/sessions/s-1/events"
@@ -48,18 +50,23 @@ def test_a_cursor_of_an_erased_session_is_told_so(agentflow: Kit, server: Server
 
 
 def test_a_reader_that_comes_late_gets_what_was_said_so_far(agentflow: Kit, server: Server) -> None:
-    agentflow.agent(replies=[{"text": "abcdef", "chunk_size": 1, "delay_secs": 0.01}])
+    go_on = asyncio.Event()
+    agentflow.agent(model=Deltas([TextDelta("ab"), TextDelta("cd"), go_on, TextDelta("ef"), FinishReason("stop")]))
+    server.open()
     receipt = agentflow.submit({"type": "client.message", "message": {"role": "user", "content": "Hi."}})
 
     async def read() -> bytes:
         async with server.client.stream("GET", f"{EVENTS}?turn_id={receipt.turn_id}", None, [STREAM]) as first:
-            await first.until(b'"offset":2')
+            await first.until(b'"text":"')
             async with server.client.stream("GET", f"{EVENTS}?turn_id={receipt.turn_id}", None, [STREAM]) as late:
+                await late.until(b'"text":"')
+                go_on.set()
                 return (await late.end()).body
 
     deltas = [json.loads(each["data"])["data"] for each in frames(server.run(read())) if each["event"] == "llm.delta"]
-    assert deltas[0]["offset"] == 0
-    assert len(deltas[0]["text"]) >= 3
+    assert [each["offset"] for each in deltas] == [
+        sum(len(one["text"]) for one in deltas[:n]) for n in range(len(deltas))
+    ]
     assert "".join(each["text"] for each in deltas) == "abcdef"
 
 
