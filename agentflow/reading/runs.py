@@ -19,11 +19,15 @@ def runs_of_turn(executions: Iterable[Record], state: TurnState) -> list[dict[st
 
 
 def runs_of_session(executions: Iterable[Record], states: Mapping[int, TurnState]) -> list[dict[str, Any]]:
-    """The runs of all turns, in order, each with the `turn` it belongs to; `states` are those of the turns."""
+    """The runs of all turns, in order, each with the `turn` it belongs to; `states` are those of the turns.
+
+    A turn without a state has begun since the states were read: it is not told yet.
+    """
     by_turn: dict[int, list[Record]] = {}
     for row in executions:
         by_turn.setdefault(row["turn"], []).append(row)
-    return [{"turn": turn, **run} for turn in sorted(by_turn) for run in runs_of_turn(by_turn[turn], states[turn])]
+    known = [turn for turn in sorted(by_turn) if turn in states]
+    return [{"turn": turn, **run} for turn in known for run in runs_of_turn(by_turn[turn], states[turn])]
 
 
 def _run(row: Record, state: TurnState, *, is_main: bool) -> dict[str, Any]:
