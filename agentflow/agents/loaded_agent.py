@@ -20,6 +20,7 @@ from agentflow.conversation import wire
 from agentflow.conversation.inbox import ClientTool
 from agentflow.conversation.tool_schema import schema_complaint
 from agentflow.errors import InvalidConfig, InvalidInput
+from agentflow.models.fallback.candidates import Candidates
 from agentflow.models.protocol import Model
 from agentflow.text import compact_json, digest
 from agentflow.tools.flows.reserved import BUILTIN_NAMES
@@ -75,18 +76,20 @@ class LoadedAgent:
         return self.models["main"]
 
     @property
-    def planner(self) -> Model | None:
-        """The model that plans each turn before its first call, if one does (T33)."""
+    def planner(self) -> Candidates | None:
+        """Who plans each turn before its first call, if anybody does (T33)."""
         planning = self.config.planning
         if planning is None or planning.planner is None:
             return None
-        return self.models[planning.planner.removeprefix("llm://")]
+        return self.candidates_for(interface_name(planning.planner), None)
 
     @property
     def first_call(self) -> str | None:
-        """The model of a step's first call, null when something comes before it: no claim records it then (T11)."""
+        """The model of a step's first call, which the claim records (T11); null when something comes before it, or when
+        who is asked is not known by then (W5).
+        """
         comes_first = self.planner is None and "step_start" not in self.hooks and self.worker is None
-        return self.model.name if comes_first else None
+        return self.model.name if comes_first and not self.config.interfaces[MAIN].fallback else None
 
     def with_limits(self, limits: Mapping[str, Any]) -> LoadedAgent:
         """The same agent for a turn whose request set limits (C8). Raises `InvalidInput`."""
@@ -113,9 +116,7 @@ class LoadedAgent:
         texts = {name: value for name, value in changes.items() if name != TEMPLATE}
         config = self.config.changed(texts)
         literal = [name for name in TEXTS if name in changes and name not in changes.get(TEMPLATE, ())]
-        models = (
-            self.models if config.model == self.config.model else {**self.models, MAIN: self._interface(config.model)}
-        )
+        models = self.models if config.model == self.config.model else {**self.models, **self._as_main(config.model)}
         tools = self._offered(config) if changes.keys() & {"tools", "settings"} else self.tools
         prompt = prompt_of(config, self.material, literal)
         return replace(self, config=config, render_prompt=prompt, models=models, tools=tools)
@@ -130,8 +131,13 @@ class LoadedAgent:
             return self.models[name]
         return self.open_model(interface.model_copy(update={"max_output_tokens": _ROOM}))
 
-    def _interface(self, reference: str | None) -> Model:
-        return self.models[interface_name(reference or MAIN)]
+    def _as_main(self, reference: str | None) -> dict[str, Model]:
+        """The models of an interface, by the names of the main one's."""
+        name = interface_name(reference or MAIN)
+        others = range(len(self.config.interfaces[name].fallback))
+        return {MAIN: self.models[name]} | {
+            fallback_name(MAIN, index): self.models[fallback_name(name, index)] for index in others
+        }
 
     def _offered(self, config: AgentConfig) -> dict[str, Tool]:
         """The tools of this configuration, the built-in ones as they are."""
@@ -154,6 +160,13 @@ class LoadedAgent:
                 raise InvalidInput(f"tools: {name!r} has no flow; only the client can perform it.")
         others = {name: tool for name, tool in self.tools.items() if name not in of_file}
         return dict(sorted((offered | others).items(), key=lambda each: each[1].handler == CLIENT))
+
+    def candidates_for(self, interface: str | None, model: str | None) -> Candidates:
+        """Who is asked in the name of an interface, under another model string if one is given (W5)."""
+        name, own = interface or MAIN, self.model_for(interface, model)
+        keys = self.config.interfaces[name]
+        others = (self.models[fallback_name(name, index)] for index in range(len(keys.fallback)))
+        return Candidates((own, *(other for other in others if other is not own)), keys.cool_down_secs)
 
     def model_for(self, interface: str | None, model: str | None) -> Model:
         """The model of an interface, under another model string if one is given. Raises `AgentflowError`."""
@@ -235,6 +248,11 @@ def prompt_of(config: AgentConfig, material: Material, literal: Sequence[str] = 
 
 def _cannot_open(interface: Interface) -> Model:
     raise InvalidConfig(f"no model can be opened here for {interface.model!r}")
+
+
+def fallback_name(interface: str, index: int) -> str:
+    """The name in `models` of an interface's fallback, counted from 0."""
+    return f"{interface} or {index + 1}"
 
 
 def summary_interface(llm: str | None, model: str | None) -> str:

@@ -10,18 +10,20 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from agentflow.agents.advisories import model_key
-from agentflow.agents.loaded_agent import summary_interface
+from agentflow.agents.loaded_agent import fallback_name, summary_interface
 from agentflow.agents.worker import HttpWorker, PythonWorker, Worker, imported
 from agentflow.config.agent_config import AgentConfig, Interface
 from agentflow.config.document.codes import Code
 from agentflow.config.document.problems import Path as KeyPath
 from agentflow.config.document.problems import Problem, dotted, window
+from agentflow.config.interfaces import fallbacks
 from agentflow.config.keys.agent import HookEntry, ToolEntry
 from agentflow.config.keys.base import plain
 from agentflow.config.keys.references import MAIN
 from agentflow.config.material import Material, read_material
 from agentflow.config.project import shown
 from agentflow.errors import InvalidConfig
+from agentflow.models.fallback.fitting import fitted
 from agentflow.models.protocol import Model
 from agentflow.tools.flows.library import Flow, FlowLibrary
 from agentflow.tools.flows.places import parameter_place
@@ -212,6 +214,8 @@ def used_interfaces(config: AgentConfig) -> Iterator[tuple[str, Interface, KeyPa
     """Each way an agent calls a model, by the name its model has, with where the model string stands."""
     for name, interface in config.interfaces.items():
         yield name, interface, model_key(config, name)
+        for index, other in enumerate(fallbacks(config.interfaces, name)):
+            yield fallback_name(name, index), fitted(other), ("interfaces", name, "fallback", index)
     for index, strategy in _readable(config.context.strategy):
         base = config.interfaces.get(strategy.llm or MAIN)
         if strategy.model is not None and base is not None:

@@ -107,9 +107,15 @@ def missing_keys(provider: str, variables: Mapping[str, str]) -> tuple[str, ...]
 
 def has_price(model: str) -> bool:
     """Whether the cost of a call is known, by litellm's table of prices."""
+    known = listed(model)
+    return "input_cost_per_token" in known or "tiered_pricing" in known
+
+
+def listed(model: str) -> Mapping[str, Any]:
+    """What litellm's table says of a model, nothing for one that it does not know."""
     table = model_table()
-    listed = table.get(model) or table.get(model.partition("/")[2]) or {}
-    return "input_cost_per_token" in listed or "tiered_pricing" in listed
+    found: Mapping[str, Any] = table.get(model) or table.get(model.partition("/")[2]) or {}
+    return found
 
 
 @cache

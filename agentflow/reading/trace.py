@@ -306,7 +306,8 @@ def _execution(row: Record) -> Node:
 
 
 def _model_call(row: Record, number: int | None = None) -> Node:
-    """A call, with its number in the turn, by which its request is read."""
+    """A call, with its number in the turn, by which its request is read; `passed_over` were not asked, and why (W5)."""
+    over = (_loaded(row["request"]) or {}).get("passed_over", ())
     return {
         "kind": "model_call",
         "number": number,
@@ -324,6 +325,7 @@ def _model_call(row: Record, number: int | None = None) -> Node:
         "finish_reason": row["finish_reason"],
         "finish_word": row["finish_word"],
         "error": _loaded(row["error"]),
+        "passed_over": [{"model": model, "reason": reason} for model, reason in over],
         "tools": [],
     }
 

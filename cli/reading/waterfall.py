@@ -74,6 +74,7 @@ def _model_call(node: Node) -> list[str | None]:
     return [
         name,
         node["model"],
+        *(f"not {each['model']}: {each['reason']}" for each in node["passed_over"]),
         None if node["status"] == "completed" else node["status"],
         _spent(node),
         _milliseconds(node["duration_ms"]),

@@ -51,6 +51,19 @@ class Interface(Keys):
     timeout_secs: float | None = Field(
         default=None, ge=0, description="Time limit of one call in seconds; unset: settings.llm_timeout_secs; 0: none."
     )
+    fallback: Items[str] = Field(
+        default=(),
+        max_length=8,
+        description="Models asked in this order, each once, when the one before is rate limited, unavailable or too "
+        "slow before it has said anything: model strings, or llm://NAME.",
+    )
+    cool_down_secs: float = Field(
+        default=60,
+        ge=0,
+        le=3600,
+        description="How long a model that failed so is passed over while another of `fallback` can be asked; a "
+        "shorter wait that the provider names counts instead.",
+    )
     extra: Verbatim = Field(
         default={},
         repr=False,

@@ -67,9 +67,9 @@ INTERFACES: tuple[Spelling, ...] = (
     ("interfaces.*.top_k", "any", _EXTRA),
     ("interfaces.*.stop", "any", _EXTRA),
     ("interfaces.*.parallel_tool_calls", "any", _EXTRA),
-    ("interfaces.*.fallback", "any", _LATER),
-    ("interfaces.*.fallbacks", "any", _LATER),
-    ("interfaces.*.cool_down_secs", "any", _LATER),
+    ("interfaces.*.fallback", "text", "write a list: `fallback: [{value|openai/gpt-4o-mini}]`"),
+    ("interfaces.*.fallbacks", "any", "write `fallback: [openai/gpt-4o-mini]`: the models asked when this one fails"),
+    ("interfaces.*.cool_down", "any", "write `cool_down_secs: {value|60}`, in seconds"),
     ("interfaces.*.cache", "any", _LATER),
 )
 
@@ -114,7 +114,7 @@ _TOP: tuple[Spelling, ...] = (
     ("effort", "any", _MAIN + "reasoning_effort: {value|high}}}`"),
     ("thinking", "any", _MAIN + "reasoning_effort: high}}`"),
     ("thinking_budget", "any", _MAIN + "reasoning_effort: high}}`"),
-    ("fallback", "any", _LATER),
+    ("fallback", "any", "write `interfaces: {main: {model: ..., fallback: [openai/gpt-4o]}}`"),
     ("output", "any", _LATER + ", and say in the prompt what form the answer has"),
     ("output_type", "any", _LATER + ", and say in the prompt what form the answer has"),
     ("output_schema", "any", _LATER + ", and say in the prompt what form the answer has"),

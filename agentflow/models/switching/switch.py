@@ -7,12 +7,11 @@ from contextlib import aclosing
 from pathlib import Path
 
 from agentflow.config.agent_config import Interface
+from agentflow.config.interfaces import called
 from agentflow.errors import InvalidInput
 from agentflow.models.open import open_model
 from agentflow.models.protocol import Delta, Loading, Model, ModelRequest
 from agentflow.models.scripted_model import PREFIX
-
-_OF_ANY_PROVIDER = ("temperature", "top_p", "max_output_tokens", "timeout_secs")
 
 
 class ModelSwitch:
@@ -52,9 +51,7 @@ class _Exchangeable:
     def _model(self) -> Model:
         name = self._instead.get(self._interface.model, self._interface.model)
         if name not in self._opened:
-            self._opened[name] = open_model(
-                _called(self._interface, name), self._folder, f"switch\n{id(self._instead)}"
-            )
+            self._opened[name] = open_model(called(self._interface, name), self._folder, f"switch\n{id(self._instead)}")
         return self._opened[name]
 
     @property
@@ -86,10 +83,3 @@ class _Exchangeable:
     async def close(self) -> None:
         for model in self._opened.values():
             await model.close()
-
-
-def _called(interface: Interface, model: str) -> Interface:
-    """The interface for another model; what only the first one's provider understands is left out."""
-    if model.partition("/")[0] == interface.model.partition("/")[0]:
-        return interface.model_copy(update={"model": model})
-    return Interface(model=model, **{key: getattr(interface, key) for key in _OF_ANY_PROVIDER})

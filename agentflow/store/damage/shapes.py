@@ -147,11 +147,14 @@ def _data(row: Row) -> Misfits:
         yield "hash", "the hash of the data as canonical JSON"
 
 
+_WHOLE = {"messages", "parameters", "passed_over"}
+
+
 def _call(row: Row) -> Misfits:
     """The references from which a call's request is made again (R5)."""
     yield from _placed(row)
     made = row["request"]
-    if made is None or (isinstance(made.get("messages"), str) and made.keys() == {"messages"}):
+    if made is None or (isinstance(made.get("messages"), str) and made.keys() <= _WHOLE):
         return
     changed = made.get("changed", [0, 0, ""])
     is_reading = (

@@ -17,7 +17,7 @@ _COLUMNS = {
     "step": "number, state, opened_at, completed_at, first_token_ms, user_message_id, answer_id",
     "execution": "number, turn, agent, config_hash, status, started_at, duration_ms, parent, parent_call_id, plan",
     "llm_call": "id, execution, step, iteration, purpose, model, status, requested_at, duration_ms, first_token_ms, "
-    "attempts, finish_reason, finish_word, input, output, cache_read, cache_write, cost, error",
+    "attempts, finish_reason, finish_word, input, output, cache_read, cache_write, cost, error, request",
     "tool_call": "execution, id, reply_id, name, status, started_at, duration_ms, ok, result_id, full_result, altered",
     "question": "execution, call_id, kind, state, questions, asked_at, expires_at",
     "todo_list": "execution, number, items",

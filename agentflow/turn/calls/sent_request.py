@@ -3,7 +3,8 @@
 The messages are those of the path at the call's place, `current` of them this turn's, the rest read `lean` or whole by
 `reader`; `texts` are keys of what stood between. What a hook changed of them stands as the part it changed:
 `[first, count, key]`. A request that was made in another way is kept whole, under the key `messages`. `parameters` is
-the key of what the model sent beside messages and tools, where it told.
+the key of what the model sent beside messages and tools, where it told; `passed_over` lists models that were not asked
+with the reason (W5).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ and comes back with what ended it; what that means for the turn is for whoever s
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from agentflow.errors import ModelError
 from agentflow.live.event_feed import Feed
 from agentflow.message import Message, ToolCall
 from agentflow.models.assembly import Reply
+from agentflow.models.fallback.candidates import PassedOver
 from agentflow.models.protocol import ModelRequest
 from agentflow.store.rows import changes
 from agentflow.text import compact_json
@@ -178,7 +179,7 @@ class Loop:
     def _request(self, call: CallModel) -> str:
         call_id = self._step.new_id()
         use = ModelUse.of(call, self._execution, self._inputs)
-        model_calls.request(self._execution, call_id, use.model.name)
+        model_calls.request(self._execution, call_id, use.asked(self._execution).first.name)
         return call_id
 
     async def _send(self, call_id: str, call: CallModel) -> Decision | Ended:
@@ -202,18 +203,42 @@ class Loop:
                 call = held
                 reply = await self._stream(call_id, call)
         except ModelError as error:
-            return await self._failed(call_id, error)
-        return await self._replied(call_id, call, reply)
+            return await self._failed(error)
+        return await self._replied(call, reply)
 
     async def _stream(self, call_id: str, call: CallModel) -> Reply:
+        """The reply of the first candidate that gives one; each that is asked has a call of its own (W5)."""
         execution, settings = self._execution, self._execution.agent.config.settings
-        use = ModelUse.of(call, execution, self._inputs)
+        use, now = ModelUse.of(call, execution, self._inputs), asyncio.get_running_loop().time
+        asked = use.asked(execution)
+        passed_over: Sequence[PassedOver] = asked.passed_over
+        for index, model in enumerate(asked):
+            if index:
+                call_id = self._step.new_id()
+                model_calls.request(execution, call_id, model.name)
+                await execution.commit()
+            try:
+                return await self._ask(
+                    call_id, replace(use, model=model), passed_over, asked.retries(settings.llm_retries)
+                )
+            except ModelError as error:
+                stream = execution.in_flight.stream
+                failure = asked.failed(error, now(), shown=stream is not None and stream.has_shown)
+                if failure is not None:
+                    raise failure from None
+                model_calls.fail(execution, error, "errored")
+                execution.spent.taken_back()
+                passed_over = ()
+        raise RuntimeError("nobody was asked")
+
+    async def _ask(self, call_id: str, use: ModelUse, passed_over: Sequence[PassedOver], retries: int) -> Reply:
+        execution, settings = self._execution, self._execution.agent.config.settings
         if use.model.name != execution.in_flight.waiting_model:
             model_calls.change_model(execution, call_id, use.model.name)
         built = use.request(execution)
         stream = OpenStream(
             call_id, "main", use.model.name, use.prompt, built.chars, asyncio.get_running_loop().time(),
-            bool(use.tools), use.streamed, execution.delta_says,
+            bool(use.tools), use.streamed, execution.delta_says, passed_over=passed_over,
         )  # fmt: skip
         messages = built.messages
         if self._hooks.has("pre_model"):
@@ -232,7 +257,7 @@ class Loop:
             return await stream_reply(
                 use.model, request, stream, feed, self._journal.turn_id,
                 lambda text: self._keep(stream, text),
-                timeout_secs=settings.llm_timeout_secs, retries=settings.llm_retries,
+                timeout_secs=settings.llm_timeout_secs, retries=retries,
             )  # fmt: skip
 
     async def _keep(self, stream: OpenStream, text: str) -> None:
@@ -240,13 +265,13 @@ class Loop:
         if stream.streamed:
             await self._journal.commit_aside(changes.CheckpointLlmCall(text, stream.call_id))
 
-    async def _failed(self, call_id: str, error: ModelError) -> Decision | Ended:
+    async def _failed(self, error: ModelError) -> Decision | Ended:
         """A call that gave no reply: the turn fails with what was shown, unless something else is decided."""
         stream, proposal = self._execution.in_flight.stream, Decision(then=Fail(error))
         if stream is None:
             raise error
-        shown = Message(call_id, "assistant", stream.shown) if stream.shown.strip() else None
-        trigger = ReplyFinished(call_id, "main", shown, stream.assembler.usage, error=error)
+        shown = Message(stream.call_id, "assistant", stream.shown) if stream.shown.strip() else None
+        trigger = ReplyFinished(stream.call_id, "main", shown, stream.assembler.usage, error=error)
         decision = await self._course.decide(trigger, proposal)
         if isinstance(decision.then, Fail) and not decision.leaves and not decision.calls:
             return decision.then  # the end of the turn closes the call, and keeps what was shown
@@ -255,8 +280,9 @@ class Loop:
 
     # -- a reply -----------------------------------------------------------------------------------------------------
 
-    async def _replied(self, call_id: str, call: CallModel, reply: Reply) -> Decision | Ended:
+    async def _replied(self, call: CallModel, reply: Reply) -> Decision | Ended:
         execution, agent = self._execution, self._execution.agent
+        call_id = execution.in_flight.streaming.call_id
         if self._hooks.has("post_model"):
             said = await self._hooks.call("post_model", {"text": reply.text, "finish_reason": reply.finish_reason})
             reply = replace(reply, text=said["text"]) if "text" in said else reply

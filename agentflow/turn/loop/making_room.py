@@ -26,10 +26,13 @@ from agentflow.context.strategies import (
 from agentflow.context.summary import SummaryRequest, summary_request
 from agentflow.context.tokens import reported
 from agentflow.conversation.history import BuiltRequest, wire_chars
-from agentflow.errors import AgentflowError, ModelError
+from agentflow.errors import AgentflowError
 from agentflow.live.interrupt import Interrupted
 from agentflow.message import Message
-from agentflow.turn.calls.side_call import SideCall, ask_aside
+from agentflow.models.assembly import Reply
+from agentflow.models.fallback.fitting import Need
+from agentflow.models.protocol import Model
+from agentflow.turn.calls.side_call import SideCall, SideCallFailed, ask_aside
 from agentflow.turn.decide.actions import CallModel, Done, ReplaceContext
 from agentflow.turn.decide.decision import Decision
 from agentflow.turn.decide.triggers import ContextLimit, ReplyFinished
@@ -246,16 +249,16 @@ class Room:
         """Write a summary as decided; what came of it, and what is proposed then (X9, X13, X15)."""
         request = held.summary or summary_request(cut.older, cut.older_of_turn)
         request = request if call.prompt is None else replace(request, prompt=call.prompt)
-        side = self._side_call(request, call)
         about: dict[str, Any] = {"held": held.call_id, "can_summarize": True}
         going = CallModel(id=held.call_id)
         try:
-            reply = await ask_aside(self._step, self._execution, side)
-        except ModelError as error:
+            side, reply = await self._ask(request, call)
+        except SideCallFailed as failed:
+            error = failed.error
             _log.warning("session %s: the summary call failed: %s", self._execution.journal.session_id, error)
             too_long = error.kind == "context_overflow" and call.messages is None
             shorter = request.shorter() if too_long else None
-            trigger = ReplyFinished(side.id, "summary", None, None, error=error, **about)
+            trigger = ReplyFinished(failed.call_id, "summary", None, None, error=error, **about)
             if shorter is not None:
                 return Written(trigger, Decision(then=call), "failed", shorter)
             return Written(trigger, Decision(then=going), "failed")
@@ -265,13 +268,20 @@ class Room:
         accepted = None if kept is not None else ReplaceContext(reply.text, cut.kept)
         return Written(trigger, Decision(replace=accepted, then=going), kept)
 
-    def _side_call(self, request: SummaryRequest, call: CallModel) -> SideCall:
-        model = self._execution.agent.model_for(call.interface, call.model)
-        if call.messages is None:
-            built, prompt = BuiltRequest(request.messages, request.chars), request.prompt
-        else:
-            built, prompt = _verbatim(call.messages, model.name), ""
-        return SideCall(self._step.new_id(), "summary", model, built, prompt, streamed=bool(call.stream))
+    async def _ask(self, request: SummaryRequest, call: CallModel) -> tuple[SideCall, Reply]:
+        def built(model: Model) -> BuiltRequest:
+            if call.messages is None:
+                return BuiltRequest(request.messages, request.chars)
+            return _verbatim(call.messages, model.name)
+
+        def side(model: Model) -> SideCall:
+            prompt = request.prompt if call.messages is None else ""
+            return SideCall(self._step.new_id(), "summary", model, built(model), prompt, streamed=bool(call.stream))
+
+        candidates = self._execution.agent.candidates_for(call.interface, call.model)
+        first = built(candidates.models[0])
+        need = Need.of(first.messages, first.chars, with_tools=False)
+        return await ask_aside(self._step, self._execution, candidates, need, side)
 
 
 def again(held: CallModel, said: CallModel) -> CallModel:

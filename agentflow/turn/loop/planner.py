@@ -14,9 +14,10 @@ import re
 
 from agentflow.conversation.history import BuiltRequest, History, build_request
 from agentflow.conversation.questions import check_questions
-from agentflow.errors import ModelError
 from agentflow.message import Message, ToolCall
 from agentflow.models.assembly import Reply
+from agentflow.models.fallback.candidates import Candidates
+from agentflow.models.fallback.fitting import Need
 from agentflow.models.protocol import Model
 from agentflow.store.rows import changes
 from agentflow.text import compact_json, preview
@@ -25,7 +26,7 @@ from agentflow.tools.results import ToolResult, refused
 from agentflow.tools.todo_items import MAX_CONTENT, MAX_TODOS, Todo
 from agentflow.tools.tool import ASK_USER_TOOL, tool_schemas
 from agentflow.turn.calls import left_open
-from agentflow.turn.calls.side_call import SideCall, ask_aside
+from agentflow.turn.calls.side_call import SideCall, SideCallFailed, ask_aside
 from agentflow.turn.calls.tool_batch import ToolBatch
 from agentflow.turn.decide.triggers import ReplyFinished
 from agentflow.turn.rules.decisions import Pause, RunTools, within
@@ -63,31 +64,34 @@ class Planner:
         agent = self._execution.agent
         return None if agent.planner is None or self._execution.is_planned else await self._plan(agent.planner)
 
-    async def _plan(self, model: Model) -> Pause | ReplyFinished | None:
+    async def _plan(self, planners: Candidates) -> Pause | ReplyFinished | None:
         for _ in range(_ROUNDS):
-            call_id = self._step.new_id()
             try:
-                reply = await self._call(call_id, model)
-            except ModelError as error:
-                _log.warning("turn %s goes on without a plan: %s", self._step.claimed.turn_id, error)
-                return ReplyFinished(call_id, "planner", None, None, error=error)
+                call, reply = await self._call(planners)
+            except SideCallFailed as failed:
+                _log.warning("turn %s goes on without a plan: %s", self._step.claimed.turn_id, failed)
+                return ReplyFinished(failed.call_id, "planner", None, None, error=failed.error)
             if not reply.tool_calls:
                 if reply.text.strip() and reply.finish_reason != "length":
                     adopt(self._execution, reply.text.strip())
                 return None
-            paused = self._answer_calls(call_id, reply, model)
+            paused = self._answer_calls(call.id, reply, call.model)
             if paused is not None:
                 return paused
         _log.warning("turn %s goes on without a plan: its planner wrote none", self._step.claimed.turn_id)
         return None
 
-    async def _call(self, call_id: str, model: Model) -> Reply:
+    async def _call(self, planners: Candidates) -> tuple[SideCall, Reply]:
         prompt, can_ask = self._prompt(), ASK_USER_TOOL.name in self._execution.agent.tools
         tools, text = (_SCHEMAS, _SCHEMAS_TEXT) if can_ask else ((), "")
-        request = self._request(prompt, model, len(text))
-        return await ask_aside(
-            self._step, self._execution, SideCall(call_id, "planner", model, request, prompt, tools, text)
-        )
+
+        def call(model: Model) -> SideCall:
+            request = self._request(prompt, model, len(text))
+            return SideCall(self._step.new_id(), "planner", model, request, prompt, tools, text)
+
+        first = self._request(prompt, planners.models[0], len(text))
+        need = Need.of(first.messages, first.chars, with_tools=bool(tools))
+        return await ask_aside(self._step, self._execution, planners, need, call)
 
     def _prompt(self) -> str:
         tools = [f"- {tool.name}: {tool.description}" for tool in self._execution.agent.tools.values()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,8 @@ class OpenStream:
     """A model call in flight. What it has said so far is `assembler.text`; its deltas say `told` too.
 
     `model` is the name of whom is asked, `prompt` the system prompt of the request. What is not `streamed` is shown
-    to nobody until the reply is there. `sent` is what the exact request is made again from, once it is known.
+    to nobody until the reply is there. `passed_over` are models that were not asked, each with the reason (W5).
+    `sent` is what the exact request is made again from, once it is known.
     """
 
     call_id: str
@@ -30,6 +31,7 @@ class OpenStream:
     streamed: bool = True
     told: Mapping[str, Any] = field(default_factory=dict)
     sent: Mapping[str, Any] | None = None
+    passed_over: Sequence[Sequence[str]] = ()
     attempts: int = 0
     first_token_ms: int | None = None
     assembler: Assembler = field(default_factory=Assembler)
@@ -80,10 +82,15 @@ class InFlight:
         self.stream, self.waiting, self.waiting_model = None, stream.call_id, stream.model
         return True
 
-    def close_stream(self) -> OpenStream:
-        stream, self.stream = self.stream, None
-        if stream is None:
+    @property
+    def streaming(self) -> OpenStream:
+        """The model call that has gone out."""
+        if self.stream is None:
             raise RuntimeError("no model call is open")
+        return self.stream
+
+    def close_stream(self) -> OpenStream:
+        stream, self.stream = self.streaming, None
         if self.first_token_ms is None and stream.first_token_ms is not None:
             self.first_token_ms = int((stream.started - self.started) * 1000) + stream.first_token_ms
         return stream

@@ -99,7 +99,7 @@ def stage_end(
             usage.input, usage.output, usage.cache_read, usage.cache_write,
             None if usage.cost is None else str(usage.cost),
             None if failure is None else compact_json(failure), None,
-            None if stream.sent is None else compact_json(stream.sent), stream.call_id,
+            _sent(stream), stream.call_id,
         )
     )  # fmt: skip
     execution.staging.tell(
@@ -107,6 +107,13 @@ def stage_end(
         if failure is None
         else events.llm_call_errored(call, failure, usage)
     )
+
+
+def _sent(stream: OpenStream) -> str | None:
+    if stream.sent is None:
+        return None
+    over = [list(each) for each in stream.passed_over]
+    return compact_json({**stream.sent, "passed_over": over} if over else stream.sent)
 
 
 def _end(

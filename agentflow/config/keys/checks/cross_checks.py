@@ -13,7 +13,7 @@ from agentflow.config.document.codes import Code
 from agentflow.config.keys.base import Complaint, without_free_keys
 from agentflow.config.keys.checks.context_checks import context_complaints
 from agentflow.config.keys.checks.extra import refused_extra
-from agentflow.config.keys.references import MAIN, broken_reference
+from agentflow.config.keys.references import MAIN, REFERENCE, broken_reference
 from agentflow.config.keys.templates import template_complaints
 from agentflow.conversation.tool_schema import schema_complaint
 
@@ -36,9 +36,25 @@ def interface_complaints(data: Mapping[str, Any], shared: Mapping[str, str]) -> 
         for key in extra if isinstance(extra, dict) else ():
             if reason := refused_extra(key):
                 yield Complaint(Code.EXTRA_KEY, reason, ("interfaces", name, "extra", key))
+        yield from _fallbacks(data, shared, name)
     for name, model in own.items():
         if reason := broken_reference({**shared, **own}, model, name):
             yield Complaint(Code.INTERFACE, reason, ("interfaces", name, "model"))
+
+
+def _fallbacks(data: Mapping[str, Any], shared: Mapping[str, str], name: str) -> Iterator[Complaint]:
+    """Fallbacks that lead nowhere, to the interface itself or twice to the same model (W5)."""
+    interface, known = _mapping_of(_mapping(data, "interfaces")[name]), _interfaces(data, shared)
+    seen = {interface.get("model"), f"{REFERENCE}{name}"}
+    for index, model in enumerate(_list(interface, "fallback")):
+        place = ("interfaces", name, "fallback", index)
+        if not isinstance(model, str):
+            continue
+        if reason := broken_reference(known, model, ""):
+            yield Complaint(Code.INTERFACE, reason, place)
+        elif model in seen:
+            yield Complaint(Code.NAMED_TWICE, f"{model!r} is asked before already; leave it out", place)
+        seen.add(model)
 
 
 def _main_interface(data: Mapping[str, Any], shared: Mapping[str, str]) -> Iterator[Complaint]:
