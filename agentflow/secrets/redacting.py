@@ -16,6 +16,7 @@ _NAMES = (
     r"(?:passw(?:or)?d|pwd|passphrase|secret|token|(?:api|access|private|account|subscription)[_-]?key|authorization"
     r"|credential|signature)s?"
 )
+_UNLIKE_A_WORD = r"(?!\$\{|\*\*\*|\d{1,7}\b)(?=[\"']?(?:[^\s,;\"']{0,200}[\d!@#$%^&*+/~]|[^\s,;\"']{20}))[^\s,;]{6,}"
 _WRITTEN = (
     # a private key, whole or cut
     re.compile(
@@ -38,6 +39,24 @@ _WRITTEN = (
     # ?key=... of an address
     re.compile(r"(?P<label>[?&;](?:key|sig|code|auth|[\w.-]{0,40}(?:signature|credential|token))=)[^\s&#\"'<>]+", re.I),
     re.compile(r"(?P<label>%3A%2F%2F)[^\s%]{0,200}%3A[^\s%]{0,200}(?=%40)", re.I),
+    # the same percent-encoded: client_secret%3D..., %22password%22%3A%22...
+    re.compile(
+        rf"(?P<label>{_NAMES}(?:%3D|%22%3A(?:%20|\+){{0,2}}%22))[^\s&\"'<>%]+(?:%(?!26|22|20|0A)[^\s&\"'<>%]{{0,999}}){{0,99}}",
+        re.I,
+    ),
+    # password: ... of a log or of YAML, --password ... of a command, where it reads like no word
+    re.compile(rf"(?P<label>{_NAMES}\s{{0,3}}:\s{{1,3}}){_UNLIKE_A_WORD}", re.I),
+    re.compile(rf"(?P<label>(?<![\w-])--?(?:[a-z]{{1,20}}-){{0,3}}{_NAMES}[\s\"']{{1,4}}){_UNLIKE_A_WORD}", re.I),
+    # curl -u me:..., mysql -p..., sshpass -p ...
+    re.compile(
+        r"(?P<label>(?<![\w-])(?:-u|--user|--proxy-user)[\s=\"']{1,4}[^\s:\"'/]{1,100}:)(?!//|\d{1,7}\b)[^\s\"']+", re.I
+    ),
+    re.compile(r"(?P<label>(?<!\S)-p)(?!\d{1,7}\b)(?=[^\s/]{0,200}\d)[^\s/,;]{6,}"),
+    re.compile(r"(?P<label>\bsshpass\s{1,3}-p\s{0,3})\S+"),
+    # a line of .netrc
+    re.compile(
+        r"(?P<label>\b(?:machine\s{1,5}\S{1,255}|default)\s{1,5}login\s{1,5}\S{1,255}\s{1,5}password\s{1,5})\S+", re.I
+    ),
 )
 _WORDS = re.compile(r"\S+")
 
