@@ -275,7 +275,8 @@ class Runtime:
         """The result of a turn, waiting while it waits or runs, here or elsewhere.
 
         It only reads: a turn that waits begins in a process that was asked to run it (C21). Raises `SessionNotFound`,
-        `TurnNotFound`, and `ResultTimeout` after `timeout` seconds; the turn goes on then.
+        `TurnNotFound`, `ResultTimeout` after `timeout` seconds (the turn goes on then), and what keeps a waiting turn
+        from beginning, such as the `StoreError` of a damaged queue.
         """
         return await result_of(self._turns, self._reader, session_id, turn_id, timeout)
 

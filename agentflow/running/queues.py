@@ -34,16 +34,23 @@ class Queues:
     def __init__(self, store: Store, take_up: TakeUp) -> None:
         self._store, self._take_up = store, take_up
         self._waiting: dict[str, _Waiting] = {}  # by session
+        self._left: dict[str, Exception] = {}  # by session
 
     def __bool__(self) -> bool:
         return bool(self._waiting)
 
     def add(self, session_id: str, agent: str, turn_id: str) -> None:
         """A turn of this agent, by its path, waits now."""
+        self._left.pop(session_id, None)
         self._waiting.setdefault(session_id, _Waiting(agent)).turn_ids.add(turn_id)
+
+    def left(self, session_id: str) -> Exception | None:
+        """Why this process begins nothing more of what waits in the session, null as long as it does."""
+        return self._left.get(session_id)
 
     def started(self, session_id: str, turn_id: str) -> None:
         """A turn of the session runs here."""
+        self._left.pop(session_id, None)
         if (waiting := self._waiting.get(session_id)) is not None:
             waiting.turn_ids.discard(turn_id)
             waiting.polls = 0
@@ -84,3 +91,4 @@ class Queues:
         fault = None if isinstance(told, AgentflowError) else told
         _log.warning("the queue of session %s stays as it is: %s", session_id, told, exc_info=fault)
         del self._waiting[session_id]
+        self._left[session_id] = told

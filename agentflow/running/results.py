@@ -41,4 +41,6 @@ async def _result(turns: RunningTurns, reader: SessionReader, session_id: str, t
         result = await reader.result(session_id, turn_id)
         if result is not None:
             return result
+        if (failure := turns.left(session_id)) is not None:
+            raise failure
         await asyncio.sleep(POLL_SECS)

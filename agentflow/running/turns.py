@@ -81,6 +81,10 @@ class RunningTurns:
             raise another_loop()
         return running
 
+    def left(self, session_id: str) -> Exception | None:
+        """Why this process begins nothing more of what waits in the session, null as long as it does."""
+        return self._queues.left(session_id)
+
     def interrupt(self, session_id: str, turn_id: str, reason: StopReason) -> None:
         """Ask this turn to end, when it runs here."""
         running = self.get(session_id, turn_id)

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from agentflow import ModelRequest
+from agentflow import ModelRequest, StoreError
 from agentflow.testing import Kit
 from tests.scenarios.invariants import check_wire, everything
 from tests.scenarios.support import call, rows
@@ -160,3 +160,31 @@ def test_a_pause_is_answered_all_the_same(agentflow: Kit, agentflow_db: str, nam
     for text in ("green", "two"):
         assert agentflow.send(text).answer == "fine"
         check_wire(agentflow.requests[-1].messages)
+
+
+def test_whoever_hands_in_behind_a_damaged_queue_is_told_at_once(agentflow: Kit, agentflow_db: str) -> None:
+    """Z1: what waits there stays as it is, and nobody waits for ever."""
+    agentflow.agent(replies=[{"text": "fine", "repeat": True}])
+    agentflow.hold()
+    agentflow.submit({"type": "client.message", "message": {"role": "user", "content": "one"}, "turn_id": "t-1"})
+    waiting = {"type": "client.message", "message": {"role": "user", "content": "two"}, "queue": True}
+    agentflow.submit({**waiting, "turn_id": "t-2"})
+    agentflow.restart()
+    change(agentflow_db, "UPDATE queue_entry SET input = '[1]'")
+    with pytest.raises(StoreError, match=r"queue_entry\.input") as told:
+        agentflow.submit({**waiting, "turn_id": "t-3"})
+    assert told.value.detail["damaged"]
+    assert rows(agentflow_db, "SELECT turn_id FROM queue_entry ORDER BY number") == [("t-2",)]
+
+
+def test_whoever_waits_in_a_queue_that_is_damaged_meanwhile_is_told(agentflow: Kit, agentflow_db: str) -> None:
+    agentflow.agent(replies=[{"text": "fine", "repeat": True}])
+    agentflow.hold()
+    agentflow.submit({"type": "client.message", "message": {"role": "user", "content": "one"}, "turn_id": "t-1"})
+    waiting = {"type": "client.message", "message": {"role": "user", "content": "two"}, "queue": True}
+    agentflow.submit({**waiting, "turn_id": "t-2"})
+    change(agentflow_db, "UPDATE queue_entry SET input = '[1]'")
+    agentflow.release()
+    with pytest.raises(StoreError, match=r"queue_entry\.input"):
+        agentflow.result("t-2")
+    assert rows(agentflow_db, "SELECT turn_id FROM queue_entry") == [("t-2",)]
