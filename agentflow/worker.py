@@ -33,6 +33,6 @@ def verify(secret: str, headers: Mapping[str, str], body: bytes, *, now: float |
     given = {name.lower(): value for name, value in headers.items()}
     timestamp, signature = given.get(TIMESTAMP.lower(), ""), given.get(SIGNATURE.lower(), "")
     expected = sign(secret, timestamp, body) if timestamp.isascii() else ""
-    matches = hmac.compare_digest(signature.encode(), expected.encode())
+    matches = hmac.compare_digest(signature.encode("utf-8", "surrogatepass"), expected.encode())
     current = clock.now().timestamp() if now is None else now
     return matches and bool(_SECONDS.fullmatch(timestamp)) and abs(current - int(timestamp)) <= WINDOW_SECS

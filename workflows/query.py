@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -13,9 +14,11 @@ from agentflow import FlowContext
 
 MAX_ROWS = 200
 MAX_BYTES = 1_000_000  # of a result's rows together; also of one value SQLite may make on the way
+MAX_TEMPORARY = 200_000_000  # bytes that SQLite may write on the way, to sort and to collect
 
 _SETTING = "query_db"  # of the prompt's variables or the request's inputs; AGENTFLOW_QUERY_DB in the environment
 _OPERATIONS_BETWEEN_CHECKS = 200
+_CHECKS_BETWEEN_LOOKS = 20
 # What SQLite may be asked for, by form: inside one function or pattern no check is ever made (Z3).
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: MAX_BYTES,
@@ -34,11 +37,34 @@ def query(sql: str, context: FlowContext) -> dict[str, Any]:
     Args:
         sql: One SELECT statement. At most 200 rows and 1 MB come back, so aggregate or add a LIMIT.
     """
-    with _opened(_database(context), context) as connection:
-        cursor = connection.execute(sql)
-        columns = [column[0] for column in cursor.description or ()]
-        rows, more = _bounded(cursor)
+    watch = _Watch(context)
+    with _opened(_database(context), watch) as connection:
+        try:
+            cursor = connection.execute(sql)
+            columns = [column[0] for column in cursor.description or ()]
+            rows, more = _bounded(cursor)
+        except sqlite3.OperationalError:
+            if watch.is_full:
+                raise ValueError(f"it sorts or collects more than {MAX_TEMPORARY // 10**6} MB on the way") from None
+            raise
     return {"columns": columns, "rows": rows, "more": more}
+
+
+class _Watch:
+    """Whether a query has to end: its call was stopped, or what SQLite writes on the way fills the disk (Z3)."""
+
+    def __init__(self, context: FlowContext) -> None:
+        self.is_full = False
+        self._context, self._checks = context, 0
+        places = (os.environ.get("SQLITE_TMPDIR"), os.environ.get("TMPDIR"), "/var/tmp", "/usr/tmp", "/tmp", ".")
+        self._place = next(each for each in places if each and os.path.isdir(each) and os.access(each, os.W_OK))
+        self._free = shutil.disk_usage(self._place).free
+
+    def __call__(self) -> bool:
+        self._checks += 1
+        if not self._checks % _CHECKS_BETWEEN_LOOKS:
+            self.is_full = self._free - shutil.disk_usage(self._place).free > MAX_TEMPORARY
+        return self.is_full or self._context.cancelled()
 
 
 def _bounded(cursor: sqlite3.Cursor) -> tuple[list[tuple[Any, ...]], bool]:
@@ -69,7 +95,7 @@ def _database(context: FlowContext) -> Path:
 
 
 @contextmanager
-def _opened(path: Path, context: FlowContext) -> Iterator[sqlite3.Connection]:
+def _opened(path: Path, watch: _Watch) -> Iterator[sqlite3.Connection]:
     """A connection that can read this one file: no writes, no ATTACH, no PRAGMA; a stopped call interrupts it."""
     with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
         for limit, most in _LIMITS.items():
@@ -77,7 +103,7 @@ def _opened(path: Path, context: FlowContext) -> Iterator[sqlite3.Connection]:
         for name, count, function in _FUNCTIONS:
             connection.create_function(name, count, function, deterministic=True)
         connection.set_authorizer(_authorize)
-        connection.set_progress_handler(context.cancelled, _OPERATIONS_BETWEEN_CHECKS)
+        connection.set_progress_handler(watch, _OPERATIONS_BETWEEN_CHECKS)
         yield connection
 
 

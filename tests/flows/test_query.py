@@ -1,8 +1,10 @@
 """R10: the shipped `query` flow reads one configured SQLite file and can do nothing else."""
 
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -124,6 +126,17 @@ def test_nothing_but_reading_is_possible(context: FlowContext, database: Path, s
         query(sql, context)
     assert database.read_bytes() == before
     assert [path.name for path in database.parent.iterdir()] == [database.name]
+
+
+def test_a_query_that_fills_the_disk_is_ended_with_a_sentence(
+    context: FlowContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Z3: what SQLite sorts and collects goes to a file of its own, which nothing else bounds."""
+    free = iter(range(10**12, 0, -(10**8)))
+    monkeypatch.setattr(shutil, "disk_usage", lambda place: SimpleNamespace(free=next(free)))
+    endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION SELECT x + 1 FROM c) SELECT count(*) FROM c"
+    with pytest.raises(ValueError, match="more than 200 MB on the way"):
+        query(endless, context)
 
 
 def test_a_stopped_call_interrupts_the_query(database: Path) -> None:
