@@ -188,3 +188,20 @@ def test_whoever_waits_in_a_queue_that_is_damaged_meanwhile_is_told(agentflow: K
     with pytest.raises(StoreError, match=r"queue_entry\.input"):
         agentflow.result("t-2")
     assert rows(agentflow_db, "SELECT turn_id FROM queue_entry") == [("t-2",)]
+
+
+def test_rows_of_the_database_itself_are_looked_through_too(agentflow: Kit, agentflow_db: str) -> None:
+    """Z1, S7: what a repeated request was answered, and who sweeps."""
+    agentflow.agent(replies=[{"text": "fine"}])
+    agentflow.send("one")
+    change(
+        agentflow_db,
+        "INSERT INTO keyed_request (name, fingerprint, owner, lease_until, at, answer) "
+        "VALUES ('k', 'f', 'o', 1, 1, '{')",
+    )
+    change(agentflow_db, "INSERT INTO sweep (name, owner, lease_until) VALUES ('queues', 'o', -1)")
+    found = agentflow.run(agentflow.runtime.records.check())
+    assert sorted((each["table"], each["column"]) for each in found) == [
+        ("keyed_request", "answer"),
+        ("sweep", "lease_until"),
+    ]

@@ -28,6 +28,9 @@ _OURS: Mapping[str, tuple[Column, ...]] = {
     "turn": (Column("traceparent", "text", True),),
 }  # fmt: skip
 
+_NAME, _OWNER = Column("name", "text", False), Column("owner", "text", False)
+_LEASE, _ANSWER = Column("lease_until", "instant", False), Column("answer", "object", True)
+
 
 class _Walked(NamedTuple):
     """A table as it is gone through, its rows `t` with their session `s`."""
@@ -36,7 +39,11 @@ class _Walked(NamedTuple):
     key: tuple[str, ...]
     columns: tuple[Column, ...]
 
+    is_apart: bool = False  # of the database, in no session
+
     def select(self, columns: str, where: str, *, of_session: bool) -> str:
+        if self.is_apart:
+            return f"SELECT NULL, {columns} FROM {self.name} t WHERE {where}"
         key = "key" if self.name == "session" else "session_key"
         scope = f"t.{key} = ? AND {where}" if of_session else where
         return f"SELECT s.id, {columns} FROM {self.name} t LEFT JOIN session s ON s.key = t.{key} WHERE {scope}"
@@ -46,6 +53,14 @@ _WALKED = (
     _Walked("session", ("key",), (*SESSION, *_OURS["session"])),
     *(_Walked(name, table.key, (*table.columns, *_OURS.get(name, ()))) for name, table in TABLES.items()),
 )
+_OF_NO_SESSION = (
+    _Walked("sweep", ("name",), (_NAME, _OWNER, _LEASE), is_apart=True),
+    _Walked(
+        "keyed_request", ("name",),
+        (_NAME, Column("fingerprint", "text", False), _OWNER, _LEASE, Column("at", "instant", False), _ANSWER),
+        is_apart=True,
+    ),
+)  # fmt: skip
 
 _BLOBS, _CALLS = (next(table for table in _WALKED if table.name == name) for name in ("blob", "llm_call"))
 
@@ -64,7 +79,7 @@ def damages(tx: Tx, session_id: str | None, most: int) -> list[Damage]:
 
 def _damages(tx: Tx, scope: Sequence[int]) -> Iterator[Damage]:
     """Fields before pointers: what a broken field names says nothing."""
-    for table in _WALKED:
+    for table in (*_WALKED, *(() if scope else _OF_NO_SESSION)):
         yield from _fields(tx, table, scope)
     yield from _blobs(tx, scope)
     for table in _WALKED[1:]:
