@@ -62,6 +62,7 @@ if _typing.TYPE_CHECKING:
     from agentflow.events import Event
     from agentflow.health.check import Check
     from agentflow.health.diagnosis import diagnose
+    from agentflow.media.files import part_text
     from agentflow.message import Message, ToolCall, TurnState, Usage
     from agentflow.models.own_process import own_process
     from agentflow.models.protocol import ModelRequest
@@ -129,6 +130,7 @@ _HOMES = {
     "agentflow.scenarios.schema": ("scenario_schema",),
     "agentflow.secrets.redacting": ("redact",),
     "agentflow.store.sql.glance": ("recent_sessions",),
+    "agentflow.media.files": ("part_text",),
     "agentflow.text": ("read_json",),
     "agentflow.tools.flows.context": ("FlowContext", "FlowName"),
     "agentflow.tools.flows.library": ("flow",),
@@ -209,6 +211,7 @@ __all__ = [
     "mend_agent",
     "missing_event",
     "own_process",
+    "part_text",
     "performed",
     "read_json",
     "read_scenario",

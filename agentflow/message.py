@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Literal
+
+from agentflow.media.files import File
 
 Role = Literal["system", "user", "assistant", "tool"]
 Content = str | list[dict[str, Any]] | None  # text, or provider-neutral parts ({"type": "text", ...} and others)
@@ -33,6 +35,7 @@ class Message:
     `hidden` marks a message the transcript leaves out (a continuation), `summary` one that stands for the older
     conversation (X18), `copied_from` names the original of a copy that a client sends back. All three are the
     engine's own: what a client says of them is ignored on a recorded message and refused on a new one (Z6).
+    `files` are the bytes that came with the message for the references in its content, until they are recorded (W4).
     """
 
     id: str
@@ -46,6 +49,7 @@ class Message:
     summary: bool = False
     copied_from: str | None = None
     error: bool = False
+    files: tuple[File, ...] = field(default=(), compare=False, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
         """The wire shape of C1: absent fields are left out."""

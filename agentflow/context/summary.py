@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from agentflow.conversation.history import Exchange, WireMessage, exchanges
+from agentflow.media.files import described, is_file, left_out, part_text
 from agentflow.message import Content, Message, ToolCall, text_of
 from agentflow.text import cut_middle
 
@@ -40,6 +41,8 @@ Rules:
 shorter than the text; leave out small talk and whatever was settled and has no consequence any more.
 """
 
+MAX_NAMED = 50  # files of one summary
+_LEFT_OUT = " left out"
 _OPENING = "The earlier part of this conversation was summarized to make room. The summary:"
 _WORK_BEGINS = "[From here on: work on the latest request. The request itself is kept word for word and not shown.]"
 _BREAKS = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
@@ -62,6 +65,19 @@ def summary_message(summary: str) -> str:
 def summary_of(content: Content) -> str:
     """The summary in the text of such a message; which message is one, its row says, never its words (Z6)."""
     return text_of(content).removeprefix(_OPENING).strip()
+
+
+def with_files_named(summary: str, older: Iterable[Message], earlier: str = "") -> str:
+    """A summary and the files that it stands for too, which the model does not see any more (W4).
+
+    Those that an `earlier` summary named are named on.
+    """
+    contents = [message.content for message in older if isinstance(message.content, list)]
+    seen = [described(part) for content in contents for part in content if is_file(part)]
+    before = [line for line in earlier.splitlines() if line.endswith(_LEFT_OUT)]
+    named = [*before, *(f"{each}{_LEFT_OUT}" for each in seen)]
+    kept = [line for line in dict.fromkeys(named) if line not in summary][-MAX_NAMED:]
+    return "\n".join([summary.strip(), "", *kept]) if kept else summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +164,10 @@ def _escaped(text: str) -> str:
 
 
 def _text(content: Content) -> str:
-    """The text of a content; a part that is no text leaves its type."""
+    """The text of a content; a file leaves what it was, any other part its type."""
     if not isinstance(content, list):
         return (content or "").strip()
-    parts = (str(part.get("text", "")) if part.get("type") == "text" else f"[{part.get('type')}]" for part in content)
+    parts = (left_out(part)["text"] if is_file(part) else part_text(part) for part in content)
     return "\n".join(part for part in parts if part.strip())
 
 

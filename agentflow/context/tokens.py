@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agentflow.media import CHARS_PER_TOKEN
+from agentflow.media.counting import CHARS_PER_TOKEN
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentflow.errors import InvalidInput
-from agentflow.media import part_chars
+from agentflow.media.counting import part_chars
+from agentflow.media.files import described, is_file
 from agentflow.message import Content, Message, ToolCall, text_of
 from agentflow.text import holds_object
 
@@ -146,6 +147,8 @@ class History:
                     "name": result.name or "",
                     "content": text_of(result.content) or "(no output)",
                 }
+            if shown := _files_of(exchange.results):
+                yield {"role": "user", "content": shown}
         elif message.role == "assistant":
             if text_of(message.content).strip():
                 yield _assistant(message, {}, model)
@@ -166,6 +169,18 @@ def _unused(call_id: str, *taken: Collection[str]) -> str:
         attempt += 1
         wanted = f"{call_id}_{attempt}"
     return wanted
+
+
+def _files_of(results: Sequence[Message]) -> list[dict[str, Any]]:
+    """The files of an exchange's results, each after a text that says whose it is: no provider but a few takes them
+    inside a result, all of them from the user (W4).
+    """
+    shown: list[dict[str, Any]] = []
+    for result in results:
+        for part in result.content if isinstance(result.content, list) else ():
+            if is_file(part):
+                shown += ({"type": "text", "text": f"[result of {result.name or 'a tool'}: {described(part)}]"}, part)
+    return shown
 
 
 def _assistant(message: Message, renamed: dict[str, str], model: str | None) -> WireMessage:

@@ -18,6 +18,7 @@ from agentflow.bounds.weight import TooMuch, weigh
 from agentflow.conversation import wire
 from agentflow.conversation.pauses.answers import Answers, read_answers
 from agentflow.errors import InvalidInput
+from agentflow.media.files import with_bodies
 from agentflow.message import Message
 
 MAX_MESSAGES = 20_000
@@ -270,7 +271,8 @@ def _default(part: Field[Any]) -> Any:
 
 def _wire(value: Any) -> Any:
     if isinstance(value, Message):
-        return {name: item for name, item in value.as_dict().items() if (name, item) != ("id", "")}
+        shape = {name: item for name, item in value.as_dict().items() if (name, item) != ("id", "")}
+        return shape | ({"content": with_bodies(value.content, value.files)} if value.files else {})
     if isinstance(value, tuple):
         return [_wire(item) for item in value]
     return value.as_dict() if isinstance(value, Client | ClientTool) else value

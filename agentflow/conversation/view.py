@@ -287,6 +287,7 @@ def _named(message: Message, identifier: str) -> Message:
         message.hidden,
         message.summary,
         message.copied_from,
+        files=message.files,
     )
 
 

@@ -6,6 +6,7 @@ Texts are sanitised before they are judged (T43).
 
 from __future__ import annotations
 
+import base64
 import difflib
 import json
 import math
@@ -13,7 +14,8 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NoReturn, get_args
 
 from agentflow.errors import InvalidInput
-from agentflow.media import addresses
+from agentflow.media.addresses import addresses
+from agentflow.media.files import File, NotAFile, received
 from agentflow.message import Content, Message, Role, ToolCall
 from agentflow.text import preview, sanitise
 
@@ -170,12 +172,12 @@ def message_of(value: Any, level: int = 2, *, may_be_blank: bool = False) -> Mes
     role = get("role")
     if role not in ROLES:
         refuse("role", f"must be one of {', '.join(ROLES)}, not {shown(role)}.")
-    content = _content(get("content"), level + 1)
+    content, files = _content(get("content"), level + 1)
     if role == "user" and not may_be_blank and is_blank(content):
         refuse("content", "a user message needs text or parts.")
     identifier = optional_id(get("id"), "id") or ""
     if role != "tool" and _PLAIN_FIELDS.issuperset(value):
-        return Message(identifier, role, content)
+        return Message(identifier, role, content, files=files)
     calls = get("tool_calls")
     return Message(
         identifier,
@@ -188,6 +190,7 @@ def message_of(value: Any, level: int = 2, *, may_be_blank: bool = False) -> Mes
         summary=optional_bool(get("summary"), "summary") or False,
         copied_from=optional_id(get("copied_from"), "copied_from"),
         error=_error(get("error"), role),
+        files=files,
     )
 
 
@@ -212,17 +215,22 @@ def is_blank(content: Content) -> bool:
     return not (content and content.strip())
 
 
-def _content(value: Any, level: int) -> Content:
+def _content(value: Any, level: int) -> tuple[Content, tuple[File, ...]]:
     if isinstance(value, str):
-        return sanitise(value)
+        return sanitise(value), ()
     if value is None:
-        return None
+        return None, ()
     if not isinstance(value, list | tuple):
         refuse("content", f"must be text or a list of parts, not {kind_of(value)}.")
-    return [_part(part, f"content[{index}]", level + 1) for index, part in enumerate(value)]
+    parts = [_part(part, f"content[{index}]", level + 1) for index, part in enumerate(value)]
+    return [part for part, _ in parts], tuple(file for _, file in parts if file is not None)
 
 
-def _part(value: Any, field: str, level: int) -> dict[str, Any]:
+def _part(value: Any, field: str, level: int) -> tuple[dict[str, Any], File | None]:
+    """A part as it is recorded; one that brings a file is a reference to it, or a note (W4)."""
+    data = value.get("data") if isinstance(value, Mapping) else None
+    if isinstance(data, bytes):  # a program gives bytes as they are
+        value = {**value, "data": base64.b64encode(data).decode()}
     part = json_object(value, field, level)
     kind = part.get("type")
     if not isinstance(kind, str) or not kind:
@@ -235,7 +243,10 @@ def _part(value: Any, field: str, level: int) -> dict[str, Any]:
                 f"{field}.{path}",
                 f"must be data: or, in the place of an address, https:, not {shown(address)}; nothing is fetched here.",
             )
-    return part
+    try:
+        return received(part)
+    except NotAFile as none:
+        refuse(field, str(none))
 
 
 def _answered(value: Any, role: Role) -> str | None:

@@ -7,7 +7,7 @@ import contextlib
 import copy
 import json
 import os
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Collection, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -16,6 +16,7 @@ from agentflow.config.document.credentials import unexpanded
 from agentflow.config.keys.base import plain
 from agentflow.errors import ModelError
 from agentflow.models.protocol import Delta, ModelRequest, UsageReport
+from agentflow.models.providers import listed_reads
 from agentflow.models.wire import litellm_loading
 from agentflow.models.wire.answer_body import ANSWER, AnswerBody
 from agentflow.models.wire.call_ids import accepted_ids, ids_of, rewrite_ids
@@ -54,8 +55,10 @@ class LitellmModel:
         max_output_tokens: int | None = None,
         reasoning_effort: str | None = None,
         extra: Mapping[str, Any] | None = None,
+        reads: Collection[str] | None = None,
     ) -> None:
         self.name = model
+        self._reads = None if reads is None else frozenset(reads)
         learn_environment(os.environ)  # the library reads keys there by itself
         if api_key:
             learn(api_key)  # where the model was made by a program; from a file it is known already
@@ -88,6 +91,11 @@ class LitellmModel:
     async def load(self) -> None:
         """Import litellm, in a thread."""
         await litellm_loading.loaded()
+
+    @property
+    def reads(self) -> frozenset[str] | None:
+        """What it reads besides text: as its interface says, else as litellm's table does (W4)."""
+        return self._reads if self._reads is not None else listed_reads(self.name)
 
     async def warm(self) -> None:
         """Load litellm and the classes it builds on first use, so that the first call does not wait for them.

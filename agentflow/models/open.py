@@ -14,6 +14,7 @@ def open_model(interface: Interface, folder: Path, scope: str) -> Model:
     if interface.model.startswith(PREFIX):
         scripted = ScriptedModel.from_file(interface.model, folder, scope=scope)
         scripted.own_timeout_secs = interface.timeout_secs
+        scripted.reads = None if interface.reads is None else frozenset(interface.reads)
         return scripted
     from agentflow.models.litellm_model import LitellmModel
 
@@ -26,6 +27,7 @@ def open_model(interface: Interface, folder: Path, scope: str) -> Model:
         max_output_tokens=interface.max_output_tokens,
         reasoning_effort=interface.reasoning_effort,
         extra=interface.extra,
+        reads=interface.reads,
     )
     model.own_timeout_secs = interface.timeout_secs
     return model

@@ -110,6 +110,12 @@ def parameters_of(model: Model) -> Mapping[str, Any]:
     return parameters
 
 
+def reads_of(model: Model) -> frozenset[str] | None:
+    """What the model reads besides text, of image, pdf and audio; null when nothing is known against any (W4)."""
+    reads: frozenset[str] | None = getattr(model, "reads", None)
+    return reads
+
+
 @runtime_checkable
 class Loading(Protocol):
     """What a model that must be loaded first has as well: its own time is counted from when it is ready."""

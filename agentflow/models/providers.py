@@ -118,6 +118,15 @@ def listed(model: str) -> Mapping[str, Any]:
     return found
 
 
+_READING = {"image": "supports_vision", "pdf": "supports_pdf_input", "audio": "supports_audio_input"}
+
+
+def listed_reads(model: str) -> frozenset[str] | None:
+    """What the table says that a model reads besides text; null for one that it does not know (W4)."""
+    known = listed(model)
+    return frozenset(kind for kind, key in _READING.items() if known.get(key)) if known else None
+
+
 @cache
 def model_table() -> Mapping[str, Any]:
     """litellm's table of models, empty when the package has none."""

@@ -64,6 +64,8 @@ class ScriptedModel:
     scripted = True
     own_timeout_secs: float | None = None
     """The time limit of its interface, null where the agent's holds."""
+    reads: frozenset[str] | None = None
+    """What its interface says that it reads besides text, null for everything."""
 
     def __init__(
         self, replies: Sequence[Answer | Answering] | Answering, *, at_end: AtEnd = "error", name: str = "scripted"

@@ -15,6 +15,7 @@ from agentflow import events
 from agentflow.conversation import arguments
 from agentflow.conversation.wire import inside, message_of, refuse
 from agentflow.errors import InvalidInput
+from agentflow.media.files import is_body_of
 from agentflow.message import TurnState
 from agentflow.store.damage.fields import misfit
 from agentflow.store.damage.shapes import misshapen
@@ -108,7 +109,7 @@ class Checked:
                 refuse(f"{where}.{column}", f"must be at most session.{counter}, {self._session[counter]}.")
 
     def _blob(self, row: Row, where: str) -> None:
-        if digest(row["body"]) != row["hash"]:
+        if digest(row["body"]) != row["hash"] and not is_body_of(row["body"], row["hash"]):
             self._renamed[row["hash"]] = where
         self._blobs.add(row["hash"])
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from agentflow.clock import Instant, rfc3339
 from agentflow.conversation.tree import Branch, Path, Place
+from agentflow.media.files import HASH, is_file, part_text
 from agentflow.store.portable import Portable, Row
 
 
@@ -54,14 +55,14 @@ class Story:
 
 # what can be shown without being able to do anything
 _PICTURES = tuple(f"data:image/{kind};base64," for kind in ("png", "jpeg", "gif", "webp"))
-_TABLES = ("turn", "step", "execution", "branch", "message", "tool_call")
+_TABLES = ("turn", "step", "execution", "branch", "message", "tool_call", "blob")
 
 
 def story(session: Portable) -> Story:
     """Reads all rows."""
     rows: dict[str, list[Row]] = {name: [] for name in _TABLES}
     for table, row in session.rows:
-        if table in rows:
+        if table in rows and (table != "blob" or HASH.fullmatch(row["hash"])):
             rows[table].append(row)
     return _Telling(session.session, rows).story()
 
@@ -75,6 +76,7 @@ class _Telling:
         self._branches = {row["number"]: row for row in rows["branch"]}
         self._runs = {row["number"]: row for row in rows["execution"]}
         self._calls = {(row["execution"], row["id"]): row for row in rows["tool_call"]}
+        self._files = {row["hash"]: row["body"] for row in rows["blob"]}
         self._times = {row["number"]: row["created_at"] for row in rows["turn"]}
 
     def story(self) -> Story:
@@ -122,10 +124,36 @@ class _Telling:
             if holds
         ]
         calls = tuple(self._asked(first, *call) for call in first["calls"] or ())
-        text, pictures = _content(first)
+        text, pictures = self._content(first)
         return Said(
             row["id"], row["role"], text, _time(self._times.get(row["turn"])), ", ".join(notes), calls, pictures
         )
+
+    def _content(self, message: Row) -> tuple[str, tuple[str, ...]]:
+        """The texts of the content with a line for each other part, and the pictures that are in it."""
+        if message["parts"] is None:
+            return message["content"] or "", ()
+        texts: list[str] = []
+        pictures: list[str] = []
+        for part in message["parts"]:
+            address = self._address(part)
+            if isinstance(part.get("text"), str):
+                texts.append(part["text"])
+            elif address.startswith(_PICTURES):
+                pictures.append(address)
+                texts.append(part_text(part) if is_file(part) else "[picture]")
+            elif address and not is_file(part):
+                texts.append(f"[{part.get('type')}: {address[:100]}]")
+            else:
+                texts.append(part_text(part))
+        return "\n".join(texts), tuple(pictures)
+
+    def _address(self, part: dict[str, Any]) -> str:
+        if is_file(part):
+            return f"data:{part.get('media_type')};base64,{self._files.get(part['hash'], '')}"
+        held = part.get("image_url")
+        address = held.get("url") if isinstance(held, dict) else held
+        return address if isinstance(address, str) else ""
 
     def _asked(self, message: Row, id_: str, name: str, arguments: str) -> Asked:
         call = self._calls.get((message["execution"], id_))
@@ -148,27 +176,3 @@ class _Telling:
 
 def _time(at: Instant | None) -> str:
     return "" if at is None else rfc3339(at)[:19] + "Z"
-
-
-def _content(message: Row) -> tuple[str, tuple[str, ...]]:
-    """The texts of the content with a line for each other part, and the pictures that are in it."""
-    if message["parts"] is None:
-        return message["content"] or "", ()
-    texts: list[str] = []
-    pictures: list[str] = []
-    for part in message["parts"]:
-        address = _address(part)
-        if isinstance(part.get("text"), str):
-            texts.append(part["text"])
-        elif address.startswith(_PICTURES):
-            pictures.append(address)
-            texts.append("[picture]")
-        else:
-            texts.append(f"[{part.get('type')}: {address[:100]}]" if address else f"[{part.get('type')}]")
-    return "\n".join(texts), tuple(pictures)
-
-
-def _address(part: dict[str, Any]) -> str:
-    held = part.get("image_url")
-    address = held.get("url") if isinstance(held, dict) else held
-    return address if isinstance(address, str) else ""

@@ -8,6 +8,7 @@ from typing import Any
 from agentflow.conversation.history import History, build_request, lean
 from agentflow.conversation.tree import Place
 from agentflow.errors import CallNotFound, RequestNotKept, TurnNotFound
+from agentflow.media.provider import filled, sent_files
 from agentflow.message import Message
 from agentflow.reading.lookup import turn_of
 from agentflow.store.counted import SentCall
@@ -48,7 +49,7 @@ async def sent_request(store: Store, record: SessionRecord, call: int | str, tur
         "purpose": found.purpose,
         "model": found.model,
         "parameters": stored_json(found.blobs[sent["parameters"]]) if "parameters" in sent else None,
-        "messages": await _messages(store, record, found, sent),
+        "messages": await _with_files(store, record, await _messages(store, record, found, sent), sent.get("files")),
         "tools": stored_json(found.blobs[found.tools]) if found.tools is not None else [],
     }
 
@@ -78,6 +79,16 @@ async def _messages(store: Store, record: SessionRecord, call: SentCall, sent: d
         first, count, key = sent["changed"]
         messages[first : first + count] = stored_json(call.blobs[key])
     return messages
+
+
+async def _with_files(
+    store: Store, record: SessionRecord, messages: list[dict[str, Any]], given: dict[str, Any] | None
+) -> list[dict[str, Any]]:
+    """The messages with their files as that model was given them (W4)."""
+    if given is None:
+        return messages
+    kept = await store.ledger.files(record.key, sorted(set(sent_files(messages))))
+    return filled(messages, kept.bodies, given["reads"], given["refused"])
 
 
 def rebuilt(

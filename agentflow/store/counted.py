@@ -53,6 +53,13 @@ class Counts(NamedTuple):
     ratings: list[Rating]
 
 
+class KeptFiles(NamedTuple):
+    """Files of a session as base64 by hash, and the hashes that a model was refused (W4)."""
+
+    bodies: dict[str, str]
+    refused: frozenset[str]
+
+
 class SentCall(NamedTuple):
     """A model call: where it was made, keys of its prompt and tools, `sent` as JSON, and the texts they are keys of."""
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from agentflow.clock import Instant
 from agentflow.events import LogEntry
 from agentflow.message import Usage
-from agentflow.store.counted import Counts, SentCall
+from agentflow.store.counted import Counts, KeptFiles, SentCall
 from agentflow.store.outcomes import KeyedRequest
 from agentflow.store.portable import Portable
 from agentflow.store.records import SnapshotRecord
@@ -81,6 +81,9 @@ class Ledger(Protocol):
 
     async def blob(self, key: int, hash_: str) -> str | None:
         """The text that the session keeps under this hash, such as a configuration; null when it keeps none."""
+
+    async def files(self, key: int, hashes: Sequence[str], model: str = "") -> KeptFiles:
+        """The session's files by hash, and which of them this model was refused before (W4)."""
 
     async def begin_request(
         self, name: str, fingerprint: str, owner: str, at: Instant, until: Instant, oldest: Instant, alive: Alive

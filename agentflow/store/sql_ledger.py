@@ -7,7 +7,7 @@ from typing import Any
 
 from agentflow.clock import Instant
 from agentflow.message import Usage
-from agentflow.store.counted import Counts, SentCall
+from agentflow.store.counted import Counts, KeptFiles, SentCall
 from agentflow.store.jobs import delete
 from agentflow.store.ledger import (
     counts,
@@ -22,6 +22,7 @@ from agentflow.store.ledger import (
 )
 from agentflow.store.outcomes import KeyedRequest
 from agentflow.store.portable import Portable
+from agentflow.store.reads.files import kept_files
 from agentflow.store.records import SnapshotRecord
 from agentflow.store.requests import Alive
 from agentflow.store.rows.written import Row
@@ -93,6 +94,9 @@ class SqlLedger:
 
     async def blob(self, key: int, hash_: str) -> str | None:
         return await self._reader.run(lambda tx: sent.blob(tx, key, hash_))
+
+    async def files(self, key: int, hashes: Sequence[str], model: str = "") -> KeptFiles:
+        return await self._reader.run(lambda tx: kept_files(tx, key, hashes, model))
 
     async def begin_request(
         self, name: str, fingerprint: str, owner: str, at: Instant, until: Instant, oldest: Instant, alive: Alive

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from agentflow.message import ToolCall
 from agentflow.text import LONG_TEXT, cut_middle, preview
 from agentflow.tools.arguments import parse_arguments, refusal
-from agentflow.tools.flows.context import FlowContext
+from agentflow.tools.flows.context import Attachments, FlowContext
 from agentflow.tools.flows.library import Flow
 from agentflow.tools.flows.threads import FLOW_THREADS
 from agentflow.tools.results import ToolResult, failure, refused, success
@@ -160,6 +160,13 @@ async def execute(prepared: Prepared, context: FlowContext) -> ToolResult:
         if not finished:
             run.abandoned = True
             cancel()
+
+
+def with_attached(result: ToolResult, attached: Attachments) -> ToolResult:
+    """The result with the files that its flow attached up to now; what a late one still attaches is dropped (W4)."""
+    if not attached.parts:
+        return result
+    return replace(result, parts=tuple(attached.parts), files=tuple(attached.files))
 
 
 def _time_out(run: _Run, tool: Tool) -> None:

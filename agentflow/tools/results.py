@@ -9,6 +9,8 @@ from typing import Any
 from agentflow.bounds import json_slices
 from agentflow.bounds.weight import TooMuch, weigh
 from agentflow.conversation.wire import refuse
+from agentflow.media.files import File
+from agentflow.message import Content
 from agentflow.secrets.redacting import told
 from agentflow.text import LONG_TEXT, cut_middle, preview, sanitise, sanitise_json, size_in_bytes
 from agentflow.tools.plain_values import MAX_LEVELS, PlainValues, Unreadable, dumped, is_plain
@@ -21,7 +23,8 @@ _ERROR_CHARS = 2000
 class ToolResult:
     """The outcome of one call. `text` is what the model reads; `full` is the whole text when that had to be cut (T43).
 
-    `altered` says that sanitising changed the text; `error_code` is null exactly when `ok`.
+    `altered` says that sanitising changed the text; `error_code` is null exactly when `ok`. `parts` are the files that
+    come with it, as references and notes, `files` their bytes (W4).
     """
 
     ok: bool
@@ -29,6 +32,13 @@ class ToolResult:
     full: str | None = None
     altered: bool = False
     error_code: str | None = None
+    parts: tuple[dict[str, Any], ...] = ()
+    files: tuple[File, ...] = ()
+
+    @property
+    def content(self) -> Content:
+        """What the result's message says."""
+        return [{"type": "text", "text": self.text}, *self.parts] if self.parts else self.text
 
 
 def success(value: Any) -> ToolResult:

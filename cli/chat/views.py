@@ -17,7 +17,9 @@ _SHOWN_CHARS = 60
 def first_words(content: Any, most: int = _SHOWN_CHARS) -> str:
     """The beginning of a message's text, on one line."""
     if isinstance(content, list):
-        content = " ".join(part.get("text") or f"[{part['type']}]" for part in content)
+        from agentflow import part_text
+
+        content = " ".join(map(part_text, content))
     return shortened(" ".join(one_line((content or "")[: 10 * most]).split()), most)
 
 

@@ -56,7 +56,9 @@ def _lines(message: dict[str, Any]) -> Iterator[str]:
 
 
 def _text(content: str | list[dict[str, Any]] | None) -> str:
-    """A message's text; a part that has none is named by its type."""
+    """A message's text; of a file what it is."""
     if content is None or isinstance(content, str):
         return content or ""
-    return "\n".join(part.get("text") or f"[{part['type']}]" for part in content)
+    from agentflow import part_text
+
+    return "\n".join(map(part_text, content))

@@ -28,11 +28,11 @@ class Request:
     """What the command line asks for. `session` null means a new one or, with `resume`, the agent's newest.
 
     `place` are the options that name project and database, for the commands that are printed. `fork` is a message of
-    the session that the text follows, `queue` "true" or "merge".
+    the session that the content follows, `queue` "true" or "merge".
     """
 
     agent: str
-    text: str
+    content: str | list[dict[str, Any]]
     session: str | None
     resume: bool
     inputs: tuple[str, ...]
@@ -111,7 +111,7 @@ async def _session(runtime: Runtime, request: Request) -> str:
 
 
 async def _input(runtime: Runtime, session: str, request: Request) -> dict[str, Any]:
-    message = {"role": "user", "content": request.text}
+    message = {"role": "user", "content": request.content}
     inputs = runtime.read_inputs(request.agent, request.inputs)
     given = {"inputs": inputs, "interrupt": request.interrupt}
     if request.fork is not None:

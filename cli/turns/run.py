@@ -10,6 +10,7 @@ from ..engine import engine_options, following_options, models_of, place, projec
 from ..terminal.output import Output
 from ..terminal.stdin import one_text, turn_text
 from ..terminal.views import view_of
+from .attached import content
 
 
 @click.command("run", short_help="Run one turn of an agent.")
@@ -21,6 +22,10 @@ from ..terminal.views import view_of
 @click.option("--queue", type=click.Choice(["true", "merge"]), help="Wait for a running turn, as a turn or in one.")
 @click.option("--interrupt", is_flag=True, help="Stop a running turn first.")
 @click.option("--input", "inputs", metavar="KEY=VALUE", multiple=True, help="An input the agent declares; repeatable.")
+@click.option(
+    "--attach", "files", metavar="FILE", multiple=True, type=click.Path(path_type=Path),
+    help="A picture, sound, PDF or text that goes with TEXT; repeatable.",
+)  # fmt: skip
 @click.option("--json", "form", flag_value="json", help="Print the result as one JSON object.")
 @click.option("--jsonl", "form", flag_value="jsonl", help="Print the events as JSON lines, the result last.")
 @click.option(
@@ -42,6 +47,7 @@ def command(
     queue: str | None,
     interrupt: bool,
     inputs: tuple[str, ...],
+    files: tuple[Path, ...],
     form: str | None,
     max_iterations: int | None,
     max_cost: float | None,
@@ -62,7 +68,7 @@ def command(
     limits = {"max_iterations": max_iterations, "max_cost": max_cost, "turn_timeout_secs": timeout}
     request = Request(
         agent,
-        _required(turn_text(text)),
+        content(_required(turn_text(text), files), files),
         session,
         resume,
         inputs,
@@ -76,8 +82,10 @@ def command(
     return with_runtime(project, db, lambda runtime: run_turn(runtime, request, view), models_of(record, replay))
 
 
-def _required(text: str | None) -> str:
-    """A blank text is one too: it answers a question."""
+def _required(text: str | None, files: tuple[Path, ...]) -> str:
+    """A blank text is one too: it answers a question. Files may come without any."""
+    if text is None and files:
+        return ""
     if text is None:
         raise click.UsageError("there is nothing to say: give TEXT or pipe it into standard input")
     return text

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from tests.cli.conftest import Command
+from tests.pictures import png
 
 
 def test_standard_output_is_the_answer_and_nothing_else(agentflow: Command) -> None:
@@ -146,3 +147,17 @@ def test_a_question_without_a_terminal_gives_4_and_is_answered_by_the_next_text(
     answered = agentflow("run", "asking", "-s", "s-1", "Pro")
     assert answered.code == 0
     assert "Plan: Pro" in answered.out
+
+
+def test_files_go_with_the_text_or_alone(agentflow: Command, tmp_path: Path) -> None:
+    """W4: a path is one only here; what the file is, its bytes say."""
+    picture, text = tmp_path / "cat.jpg", tmp_path / "notes.txt"
+    picture.write_bytes(png())
+    text.write_text("remember")
+    agentflow("run", "echo", "-s", "s-1", "Look", "--attach", str(picture), "--attach", str(text))
+    shown = agentflow("sessions", "show", "s-1").out
+    assert f"[image cat.jpg (image/png, {len(png())} bytes)]" in shown
+    assert "[file notes.txt (text/plain, 8 bytes)]" in shown
+    assert agentflow("run", "echo", "-s", "s-2", "--attach", str(picture)).code == 0
+    missing = agentflow("run", "echo", "Look", "--attach", str(tmp_path))
+    assert (missing.code, "there is no such file" in missing.err) == (2, True)

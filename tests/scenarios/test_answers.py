@@ -8,13 +8,14 @@ import pytest
 
 from agentflow import InvalidInput, NoPendingQuestion, QuestionAlreadyAnswered, QuestionExpired, TurnAlreadyActive
 from agentflow.testing import Kit
+from tests.pictures import png, url
 from tests.scenarios.invariants import check_wire
 from tests.scenarios.support import Gate, call, results, said
 
 PLAN, COLOR = {"header": "Plan", "question": "Which plan?"}, {"header": "Color", "question": "Which color?"}
 ASK_ONE = {"tool_calls": [call("ask_user", questions=[PLAN])]}
 ASK_TWO = {"tool_calls": [call("ask_user", questions=[PLAN, COLOR])]}
-PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+PICTURE = url(png())
 DONE = {"text": "Done."}
 
 

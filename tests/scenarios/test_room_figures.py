@@ -12,6 +12,7 @@ import pytest
 
 from agentflow import ModelRequest, run_turn
 from agentflow.testing import Kit
+from tests.pictures import png
 from tests.scenarios.rooms import (
     FILLER,
     OPENING,
@@ -159,8 +160,7 @@ def test_a_sub_agent_that_dies_in_its_phase_has_it_closed_in_its_own_run(agentfl
 @pytest.mark.parametrize("how", ["strategy", "settings"])
 def test_a_photo_is_not_counted_by_the_length_of_its_base64(agentflow: Kit, how: str) -> None:
     """D34: 800 KB in a conversation of a thousand tokens, a window of 200,000: no compaction."""
-    header = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + (2000).to_bytes(4, "big") + (1500).to_bytes(4, "big")
-    photo = base64.b64encode(header + bytes(800_000)).decode()
+    photo = base64.b64encode(png(2000, 1500, bytes(800_000))).decode()
     keys = {
         "strategy": {"context": {"window": 200_000, "strategy": [{"use": "summarize"}]}},
         "settings": {"settings": by_settings(200_000, keep=1)},

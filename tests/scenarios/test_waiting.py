@@ -9,6 +9,7 @@ import pytest
 
 from agentflow import InvalidInput, ResultTimeout, Runtime
 from agentflow.testing import Kit
+from tests.pictures import png, url
 from tests.scenarios.support import Gate, call
 from tests.scenarios.test_client_tools import waiting as waiting_for_client
 from tests.scenarios.test_settling import waiting
@@ -27,7 +28,7 @@ def test_the_turns_that_wait_are_listed_with_what_they_say(agentflow: Kit) -> No
     agentflow.submit(queued("three", "merge", turn_id="t-3"))
     parts = [
         {"type": "text", "text": "four"},
-        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}},
+        url(png()),
     ]
     agentflow.submit(queued(parts, "merge", turn_id="t-4"))  # type: ignore[arg-type]  # parts are content too
     expected = [

@@ -48,6 +48,11 @@ class Interface(Keys):
     reasoning_effort: str | None = Field(
         default=None, min_length=1, description="How long a reasoning model thinks, in the provider's words."
     )
+    reads: tuple[Literal["image", "pdf", "audio"], ...] | None = Field(
+        default=None,
+        description="What the model reads besides text; the rest becomes a note. Unset: as litellm's table says, "
+        "everything for a model that is not there, and for a script.",
+    )
     timeout_secs: float | None = Field(
         default=None, ge=0, description="Time limit of one call in seconds; unset: settings.llm_timeout_secs; 0: none."
     )

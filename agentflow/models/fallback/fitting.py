@@ -7,22 +7,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agentflow.context.tokens import estimate
-from agentflow.models.protocol import Model, parameters_of
+from agentflow.media.provider import kinds_in
+from agentflow.models.protocol import Model, parameters_of, reads_of
 from agentflow.models.providers import listed
 
 if TYPE_CHECKING:
     from agentflow.config.keys.agent import Interface
 
-_KINDS = {
-    "image_url": ("supports_vision", "pictures"),
-    "input_audio": ("supports_audio_input", "sound"),
-    "file": ("supports_pdf_input", "files"),
-}
+_WORDS = {"image": "pictures", "audio": "sound", "pdf": "files"}
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What a request needs of its model: `tokens` to read, tools to call, and kinds of content parts (`image_url`)."""
+    """What a request needs of its model: `tokens` to read, tools to call, and kinds of files to read (`image`)."""
 
     tokens: int
     with_tools: bool
@@ -30,13 +27,15 @@ class Need:
 
     @classmethod
     def of(cls, messages: Sequence[Mapping[str, Any]], chars: int, *, with_tools: bool) -> Need:
-        parts = (part for each in messages if isinstance(each.get("content"), list) for part in each["content"])
-        return cls(estimate(chars), with_tools, frozenset(str(part.get("type")) for part in parts))
+        return cls(estimate(chars), with_tools, kinds_in(messages))
 
 
 def misfit(model: Model, need: Need) -> str | None:
     """Why the model cannot take the request at all, null when it can."""
-    known = listed(model.name)
+    known, reads = listed(model.name), reads_of(model)
+    lacking = [] if reads is None else [word for kind, word in _WORDS.items() if kind in need.kinds - reads]
+    if lacking:
+        return f"reads no {' and no '.join(lacking)}"
     if not known:
         return None
     window = known.get("max_input_tokens")
@@ -44,8 +43,7 @@ def misfit(model: Model, need: Need) -> str | None:
         return f"reads {window:,} tokens at most, the request has about {need.tokens:,}"
     if need.with_tools and not known.get("supports_function_calling"):
         return "calls no tools"
-    lacking = [word for kind, (key, word) in _KINDS.items() if kind in need.kinds and not known.get(key)]
-    return f"reads no {' and no '.join(lacking)}" if lacking else None
+    return None
 
 
 def short_output(model: Model, wanted: Model) -> str | None:

@@ -13,7 +13,7 @@ from agentflow.config.agent_config import Interface
 from agentflow.errors import InvalidInput, ModelError
 from agentflow.models.assembly import Assembler, Reply
 from agentflow.models.open import open_model
-from agentflow.models.protocol import Delta, FinishReason, Loading, Model, ModelRequest, parameters_of
+from agentflow.models.protocol import Delta, FinishReason, Loading, Model, ModelRequest, parameters_of, reads_of
 from agentflow.models.recording.recording_file import append, first_line, lines_of, read_recording
 from agentflow.models.recording.request import comparable
 from agentflow.models.script import ERROR_KINDS, Failure
@@ -64,6 +64,10 @@ class _RecordedModel:
         self.parameters = parameters_of(model)
         self._model = model
         self._recorder = recorder
+
+    @property
+    def reads(self) -> frozenset[str] | None:
+        return reads_of(self._model)
 
     def is_loaded(self) -> bool:
         return not isinstance(self._model, Loading) or self._model.is_loaded()

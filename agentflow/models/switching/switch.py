@@ -10,7 +10,7 @@ from agentflow.config.agent_config import Interface
 from agentflow.config.interfaces import called
 from agentflow.errors import InvalidInput
 from agentflow.models.open import open_model
-from agentflow.models.protocol import Delta, Loading, Model, ModelRequest
+from agentflow.models.protocol import Delta, Loading, Model, ModelRequest, reads_of
 from agentflow.models.scripted_model import PREFIX
 
 
@@ -65,6 +65,10 @@ class _Exchangeable:
     @property
     def own_timeout_secs(self) -> float | None:
         return self._interface.timeout_secs
+
+    @property
+    def reads(self) -> frozenset[str] | None:
+        return reads_of(self._model)
 
     def is_loaded(self) -> bool:
         model = self._model

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentflow.media import addresses
+from agentflow.media.addresses import addresses
 
 FETCHING = frozenset({
     "openai", "azure", "xai", "groq", "mistral", "openrouter", "together_ai", "fireworks_ai", "deepinfra",

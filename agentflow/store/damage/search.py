@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from agentflow.errors import StoreError
+from agentflow.media.files import is_body_of
 from agentflow.store.damage.fields import misfit
 from agentflow.store.damage.pointers import POINTERS, misplaced, missing
 from agentflow.store.damage.shapes import misshapen
@@ -123,7 +124,7 @@ def _blobs(tx: Tx, scope: Sequence[int]) -> Iterator[Damage]:
         if (key, hash_) in configs:
             wanted = None if _is_config(body) else "a configuration as JSON"
         else:
-            wanted = None if _has_hash(body, hash_) else "the text that has the hash"
+            wanted = None if _has_hash(body, hash_) else "the text or the file that has the hash"
         if wanted is not None:
             yield _damage("blob", "body", {"session": session, "hash": hash_}, f"be {wanted}")
     sql = _CALLS.select("t.session_key, t.id, t.request", "t.request IS NOT NULL", of_session=bool(scope))
@@ -143,7 +144,9 @@ def _blobs_of(made: Any) -> list[Any]:
 
 
 def _has_hash(body: Any, hash_: Any) -> bool:
-    return isinstance(body, str) and sanitise(body) == body and digest(body) == hash_
+    if not isinstance(body, str) or sanitise(body) != body:
+        return False
+    return digest(body) == hash_ or is_body_of(body, hash_)
 
 
 def _is_config(body: Any) -> bool:

@@ -147,14 +147,19 @@ def _data(row: Row) -> Misfits:
         yield "hash", "the hash of the data as canonical JSON"
 
 
-_WHOLE = {"messages", "parameters", "passed_over"}
+_WHOLE = {"messages", "parameters", "passed_over", "files"}
 
 
 def _call(row: Row) -> Misfits:
     """The references from which a call's request is made again (R5)."""
     yield from _placed(row)
     made = row["request"]
-    if made is None or (isinstance(made.get("messages"), str) and made.keys() <= _WHOLE):
+    if made is None:
+        return
+    files = made.get("files", {})
+    if not isinstance(files, dict) or not isinstance(files.get("refused", []), list):
+        yield "request", "an object in which files is what a model was given of them"
+    if isinstance(made.get("messages"), str) and made.keys() <= _WHOLE:
         return
     changed = made.get("changed", [0, 0, ""])
     is_reading = (

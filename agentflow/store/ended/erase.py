@@ -34,7 +34,9 @@ _UNUSED = (
     "AND hash IN (config_hash, tools_hash)) "
     "AND NOT EXISTS (SELECT 1 FROM execution WHERE execution.session_key = blob.session_key AND config_hash = hash) "
     "AND NOT EXISTS (SELECT 1 FROM llm_call WHERE llm_call.session_key = blob.session_key "
-    "AND (hash IN (prompt_hash, tools_hash) OR request LIKE '%' || hash || '%'))",
+    "AND (hash IN (prompt_hash, tools_hash) OR request LIKE '%' || hash || '%')) "
+    "AND NOT EXISTS (SELECT 1 FROM message WHERE message.session_key = blob.session_key "
+    "AND parts LIKE '%' || hash || '%')",
     "DELETE FROM snapshot_data WHERE session_key = ? AND NOT EXISTS (SELECT 1 FROM snapshot "
     "WHERE snapshot.session_key = snapshot_data.session_key AND snapshot.hash = snapshot_data.hash)",
 )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from agentflow.conversation.tree import Node
 from agentflow.message import Content, Message, ToolCall, WrittenAs
-from agentflow.store.rows.inserts import InsertMessage
+from agentflow.store.rows.inserts import InsertBlob, InsertMessage
 from agentflow.text import compact_json, stored_json
 
 
@@ -23,6 +24,16 @@ def message_row(
         message.tool_call_id, message.name, compact_json(provider) if provider else None, int(message.hidden),
         written_as="summary" if message.summary else written_as,
     )  # fmt: skip
+
+
+def file_rows(message: Message) -> list[InsertBlob]:
+    """The bytes that came with a message; they are written in the transaction that writes the message (W4)."""
+    return [InsertBlob(file.hash, file.body) for file in message.files]
+
+
+def as_recorded(message: Message) -> Message:
+    """The message without the bytes that came with it, which are rows of their own."""
+    return replace(message, files=()) if message.files else message
 
 
 def copy_row(

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from agentflow.conversation.pauses.awaited import TOOLS, Awaited
 from agentflow.errors import CallAlreadyAnswered, InvalidInput
+from agentflow.media.files import is_file
 from agentflow.message import Message, ToolCallStatus, text_of
 from agentflow.store.reads.messages import message_at
 from agentflow.store.rows import inserts
@@ -61,10 +62,10 @@ def call_of(tx: Tx, key: int, call_id: str) -> Call | None:
 
 def result_of(message: Message) -> ToolResult:
     """What a client's tool message says."""
-    text = text_of(message.content)
-    if not message.error:
-        return ToolResult(True, text)
-    return refused(text.removeprefix("Error: "), "tool_failed")
+    text, content = text_of(message.content), message.content
+    result = refused(text.removeprefix("Error: "), "tool_failed") if message.error else ToolResult(True, text)
+    parts = tuple(filter(is_file, content)) if isinstance(content, list) else ()
+    return replace(result, parts=parts, files=message.files)
 
 
 def refuse_other(tx: Tx, key: int, call_id: str, call: Call, result: ToolResult) -> None:

@@ -56,7 +56,8 @@ class Resume:
         self._restore_todos()
         self.record_result(paused.call_id, "ask_user", new_id(), ToolResult(True, text), ToolCallStatus.PLANNED)
         if parts is not None:
-            self.record([Message(new_id(), "user", parts)])
+            files = tuple(file for message in news for file in message.files)
+            self.record([Message(new_id(), "user", parts, files=files)])
         known = KnownRows(self._tx, self._session.key, {}).recorded([message.id for message in follow_up if message.id])
         new = [message for message in follow_up if message.id not in known]
         self.record([replace(message, id=message.id or new_id()) for message in new])
@@ -81,7 +82,7 @@ class Resume:
     ) -> None:
         """Stage the result of an open call, which stands in this status."""
         execution = self.paused.execution
-        message = Message(message_id, "tool", result.text, (), call_id, name)
+        message = Message(message_id, "tool", result.content, (), call_id, name, files=result.files)
         if self._tx.one(_CALL, self._session.key, execution, call_id) is None:  # deleted from outside (C36)
             reply_id = head_id(self._tx, self._session) or ""
             lost = inserts.InsertToolCall(execution, call_id, self.paused.turn, reply_id, name, status, None)

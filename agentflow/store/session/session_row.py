@@ -13,9 +13,10 @@ from agentflow.conversation.view import Write
 from agentflow.errors import StoreError
 from agentflow.events import LogEntry
 from agentflow.message import Message
+from agentflow.store.reads.files import refuse_unknown_files
 from agentflow.store.reads.messages import message_at
 from agentflow.store.rows import inserts
-from agentflow.store.rows.messages import copy_row, message_row
+from agentflow.store.rows.messages import as_recorded, copy_row, file_rows, message_row
 from agentflow.store.rows.written import Row
 from agentflow.store.sql.transaction import Tx
 
@@ -154,9 +155,10 @@ class SessionRow:
         branch, depth = self.branch or 0, self.depth or 0
         message = write if isinstance(write, Message) else write.message
         if message is not None:
-            self.rows.append(message_row(message, branch, depth, turn, execution))
+            refuse_unknown_files(tx, self.key, message)
+            self.rows += (*file_rows(message), message_row(message, branch, depth, turn, execution))
             self.tell(events.message_new(message, parent))
-            return message
+            return as_recorded(message)
         if not isinstance(write, Write) or write.original is None:
             raise TypeError(f"neither a message nor a copy: {write!r}")
         self.rows.append(copy_row(write.id, write.original, branch, depth, turn, execution))
@@ -181,7 +183,7 @@ class SessionRow:
         below = [row for row in self.rows if isinstance(row, inserts.InsertMessage) and row.branch == branch]
         if below:
             depth, parent = below[-1].depth, below[-1].id
-        self.rows.append(message_row(message, branch, depth + 1, turn, execution))
+        self.rows += (*file_rows(message), message_row(message, branch, depth + 1, turn, execution))
         told = (events.message_new(message, parent), *entries)
         self.tell(*(events.of_execution(entry, execution) for entry in told))
 

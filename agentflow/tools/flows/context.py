@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from inspect import isawaitable
 from typing import Any, NewType
 
+from agentflow.media.files import File, kept, shown_name
 from agentflow.tools.flows.memory import Memory
 
 Loader = Callable[..., Any] | str
@@ -16,6 +17,8 @@ Loader = Callable[..., Any] | str
 
 FlowName = NewType("FlowName", str)
 """The type of a flow's parameter that names another flow: `validate` finds a name that is none in a hook's `with:`."""
+
+MAX_ATTACHED = 20
 
 _LOGGER = logging.getLogger("agentflow.flow")
 
@@ -48,6 +51,24 @@ async def _awaited(value: Any) -> Any:
     return await value if isawaitable(value) else value
 
 
+class Attachments:
+    """The files that one call gives along with its result, as parts and their bytes."""
+
+    def __init__(self) -> None:
+        self.parts: list[dict[str, Any]] = []
+        self.files: list[File] = []
+
+    def add(self, data: bytes, media_type: str, name: str) -> None:
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise TypeError(f"attach takes the bytes of a file, not {type(data).__name__}")
+        if len(self.parts) >= MAX_ATTACHED:
+            raise ValueError(f"a call may attach {MAX_ATTACHED} files")
+        part, file = kept(bytes(data), media_type, shown_name(name))
+        self.parts.append(part)
+        if file is not None:
+            self.files.append(file)
+
+
 @dataclass(frozen=True)
 class FlowContext:
     """The parameter annotated `FlowContext`: who called, with what, and how to speak up or give up (A6).
@@ -58,7 +79,8 @@ class FlowContext:
     `cancelled()` may be called from any thread. `hook` is what a hook is called about (T36), empty for a tool.
     `execution` is the number of the sub-agent's run that asks, 0 for the agent of the session. `environment` is
     `production`, `studio` or `evaluation`: a hook that acts in the world looks there first. `memory` has the
-    session's notes: `ctx.memory.save(topic, content)`, which an async flow awaits; `load` is how `get_with_snap` loads.
+    session's notes: `ctx.memory.save(topic, content)`, which an async flow awaits; `load` is how `get_with_snap` loads,
+    `attached` what `attach` was given.
     """
 
     session_id: str = ""
@@ -76,6 +98,7 @@ class FlowContext:
     environment: str = "production"
     memory: Memory = field(default_factory=Memory)
     load: Callable[[FlowContext, str, str | int, Loader], Any] = _load_directly
+    attached: Attachments = field(default_factory=Attachments)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "memory", self.memory.called_by(self.cancelled))
@@ -90,6 +113,15 @@ class FlowContext:
         of the case is returned, or `SnapshotNotFound` is raised.
         """
         return self.load(self, entity, key, loader)
+
+    def attach(self, data: bytes, media_type: str = "", *, name: str = "") -> None:
+        """Give a picture, a sound or a document along with the result: the model reads it after the result (W4).
+
+        What it is, is read from the bytes; `media_type` counts among kinds of text alone. What no model takes is a note
+        in the result, which says why. May be called from any thread, until the flow has returned. Raises `TypeError`
+        for what are no bytes, `ValueError` for more than 20 files of one call.
+        """
+        self.attached.add(data, media_type, name)
 
     @property
     def idempotency_key(self) -> str:

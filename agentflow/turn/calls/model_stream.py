@@ -18,6 +18,7 @@ from agentflow.models.protocol import Delta, Loading, Model, ModelRequest, Reaso
 from agentflow.models.retry import jitter, retry_delay
 from agentflow.telemetry import shapes, spans
 from agentflow.text import StreamSanitiser
+from agentflow.turn.calls.sent_files import SentFiles
 from agentflow.turn.run.in_flight import OpenStream
 
 CHECKPOINT_SECS = 2.0
@@ -37,8 +38,9 @@ async def stream_reply(
     *,
     timeout_secs: float,
     retries: int,
+    files: SentFiles | None = None,
 ) -> Reply:
-    """The complete reply.
+    """The complete reply. The request is asked with its `files` filled in.
 
     Retries rate limits and passing faults while nothing has been shown, honouring `Retry-After`. `checkpoint` is
     given the text so far, at most every two seconds (T30). Raises the last `ModelError`; `stream` then holds what
@@ -51,8 +53,9 @@ async def stream_reply(
         span.say(lambda: shapes.asked(request.messages), contents=True)
         try:
             return await _attempts(
-                model, request, stream, feed, turn_id, checkpoint, timeout_secs=timeout_secs, retries=retries
-            )
+                model, request, stream, feed, turn_id, checkpoint, timeout_secs=timeout_secs, retries=retries,
+                files=files,
+            )  # fmt: skip
         finally:
             span.say(lambda: _replied(stream))
             span.say(lambda: _text(stream), contents=True)
@@ -68,6 +71,7 @@ async def _attempts(
     *,
     timeout_secs: float,
     retries: int,
+    files: SentFiles | None,
 ) -> Reply:
     limit, key = call_limit(getattr(model, "own_timeout_secs", None), timeout_secs)
     await _ready(model, stream, feed, turn_id)
@@ -77,7 +81,7 @@ async def _attempts(
         feed.open_stream(turn_id, request.call_id, stream.told)
         try:
             async with asyncio.timeout(limit or None):
-                length = await _read(model, request, stream, feed, checkpoint)
+                length = await _read(model, _asked(model, request, stream, files), stream, feed, checkpoint)
                 assembled = stream.assembler.reply
                 reply = assembled() if length <= _LONG_REPLY else await asyncio.to_thread(assembled)
             empty = nothing_said(reply, request, model.name)
@@ -90,6 +94,8 @@ async def _attempts(
             failure = error
         finally:
             feed.close_stream(request.call_id)
+        if files is not None and not stream.has_shown and files.refuse(failure):
+            continue
         share = jitter(request.call_id, stream.attempts)
         delay = None if stream.has_shown else retry_delay(failure, stream.attempts, retries, jitter=share)
         if delay is None:
@@ -102,6 +108,13 @@ async def _attempts(
         }
         feed.tell(Event(feed.session_id, None, turn_id, clock.instant(), MODEL_RETRYING, told))
         await asyncio.sleep(delay)
+
+
+def _asked(model: Model, request: ModelRequest, stream: OpenStream, files: SentFiles | None) -> ModelRequest:
+    if files is None:
+        return request
+    stream.sent = {**(stream.sent or {}), "files": files.said(model)}
+    return files.request(request, model)
 
 
 def _replied(stream: OpenStream) -> Mapping[str, Any]:

@@ -23,6 +23,7 @@ from agentflow.models.fallback.fitting import Need
 from agentflow.models.protocol import Model, ModelRequest
 from agentflow.turn.calls import sent_request
 from agentflow.turn.calls.model_stream import stream_reply
+from agentflow.turn.calls.sent_files import files_of
 from agentflow.turn.run import model_calls
 from agentflow.turn.run.execution import Execution
 from agentflow.turn.run.in_flight import OpenStream
@@ -93,13 +94,14 @@ async def _ask(step: Step, execution: Execution, call: SideCall, stream: OpenStr
     request = ModelRequest(
         call.id, call.purpose, call.request.messages, call.tools, call.request.chars, journal.session_id, journal.turn
     )
+    files = await files_of(step.store, journal.session_key, call.request.messages, call.model.name)
     read = model_calls.Read(call.prompt, call.tools_text if call.tools else None)
     ended = partial(model_calls.stage_end, execution, told, stream, read)
     try:
         with step.interrupt.window():
             reply = await stream_reply(
                 call.model, request, stream, feed, journal.turn_id, _no_checkpoint,
-                timeout_secs=settings.llm_timeout_secs, retries=retries,
+                timeout_secs=settings.llm_timeout_secs, retries=retries, files=files,
             )  # fmt: skip
     except BaseException as error:
         lost = AgentflowError("The call was given up: the turn has ended.")

@@ -25,6 +25,7 @@ from agentflow.tools.results import ToolResult
 from agentflow.turn.calls import left_open, sent_request
 from agentflow.turn.calls.hooks import Hooks
 from agentflow.turn.calls.model_stream import stream_reply
+from agentflow.turn.calls.sent_files import files_of
 from agentflow.turn.decide.actions import AskUser, Call, CallModel, CallTool, Done, Fail, Following
 from agentflow.turn.decide.decision import Decision
 from agentflow.turn.decide.triggers import ReplyFinished
@@ -251,13 +252,14 @@ class Loop:
         request = ModelRequest(
             call_id, "main", messages, use.tools, built.chars, self._journal.session_id, self._step.claimed.turn
         )
+        files = await files_of(self._step.store, self._journal.session_key, messages, use.model.name)
         model_calls.go_out(execution, stream)
         feed = self._journal.feed if use.streamed else Feed(self._journal.session_id)
         with self._step.interrupt.window():
             return await stream_reply(
                 use.model, request, stream, feed, self._journal.turn_id,
                 lambda text: self._keep(stream, text),
-                timeout_secs=settings.llm_timeout_secs, retries=retries,
+                timeout_secs=settings.llm_timeout_secs, retries=retries, files=files,
             )  # fmt: skip
 
     async def _keep(self, stream: OpenStream, text: str) -> None:

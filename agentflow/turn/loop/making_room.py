@@ -23,7 +23,7 @@ from agentflow.context.strategies import (
     settings_due,
     settings_plan,
 )
-from agentflow.context.summary import SummaryRequest, summary_request
+from agentflow.context.summary import SummaryRequest, summary_request, with_files_named
 from agentflow.context.tokens import reported
 from agentflow.conversation.history import BuiltRequest, wire_chars
 from agentflow.errors import AgentflowError
@@ -265,7 +265,8 @@ class Room:
         kept = refusal(cut, reply.text, reply.finish_reason)
         message = Message(side.id, "assistant", reply.text)
         trigger = ReplyFinished(side.id, "summary", message, reply.usage, reply.finish_reason == "length", **about)
-        accepted = None if kept is not None else ReplaceContext(reply.text, cut.kept)
+        summary = with_files_named(reply.text, (*cut.older, *cut.older_of_turn), request.earlier)
+        accepted = None if kept is not None else ReplaceContext(summary, cut.kept)
         return Written(trigger, Decision(replace=accepted, then=going), kept)
 
     async def _ask(self, request: SummaryRequest, call: CallModel) -> tuple[SideCall, Reply]:

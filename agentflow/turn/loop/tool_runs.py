@@ -10,7 +10,7 @@ from agentflow.message import ToolCall
 from agentflow.telemetry import shapes, spans
 from agentflow.telemetry.spans import Around
 from agentflow.tools.arguments import parse_arguments
-from agentflow.tools.calls import Prepared, change, execute, finalize, prepare
+from agentflow.tools.calls import Prepared, change, execute, finalize, prepare, with_attached
 from agentflow.tools.flows.reserved import BUILTIN_NAMES
 from agentflow.tools.materials import read
 from agentflow.tools.results import ToolResult, refused
@@ -106,7 +106,8 @@ class ToolRuns:
             answered = self._step.source.answered(prepared.call.name, prepared.arguments)
             if answered is not None:
                 return answered
-            return await execute(prepared, flow_context(self._step, self._execution, prepared.call.id, {}))
+            context = flow_context(self._step, self._execution, prepared.call.id, {})
+            return with_attached(await execute(prepared, context), context.attached)
         return await self._builtins[prepared.tool.name](self._step, self._execution, prepared)
 
     async def _left_open(self, prepared: Prepared) -> Outcome:

@@ -17,7 +17,7 @@ from agentflow.store.outcomes import Claimed
 from agentflow.store.records import PathEntry
 from agentflow.store.rows import changes, inserts
 from agentflow.store.rows.inserts import InsertBranch
-from agentflow.store.rows.messages import copy_row, message_row
+from agentflow.store.rows.messages import as_recorded, copy_row, file_rows, message_row
 from agentflow.store.rows.written import Row
 from agentflow.text import digest
 
@@ -104,11 +104,14 @@ class Staging:
             self.add(inserts.InsertBlob(key, text))
         return key
 
-    def record(self, message: Message, written_as: WrittenAs | None = None) -> None:
-        """Stage a message under the end of the path."""
+    def record(self, message: Message, written_as: WrittenAs | None = None) -> Message:
+        """Stage a message under the end of the path, and the bytes that came with it; it is returned without them."""
         place, parent_id = self._next_place(message.id)
+        self.add(*file_rows(message))
+        message = as_recorded(message)
         self.add(message_row(message, place.branch, place.depth, self._turn, self._execution, written_as))
         self._tell_of(message, parent_id, None)
+        return message
 
     def record_copy(self, id_: str, entry: PathEntry) -> Message:
         """Stage the copy that a `context.replace` keeps of a recorded message, under the end of the path (X18)."""

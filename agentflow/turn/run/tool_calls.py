@@ -65,8 +65,8 @@ def _settle(
     milliseconds: int | None,
 ) -> Message:  # fmt: skip
     call = execution.in_flight.close_call(call_id)
-    message = Message(message_id, "tool", result.text, (), call.id, call.name)
-    execution.staging.record(message)
+    message = Message(message_id, "tool", result.content, (), call.id, call.name, files=result.files)
+    message = execution.staging.record(message)
     execution.staging.add(
         changes.EndToolCall(
             status, milliseconds, int(result.ok), message.id, result.full, int(result.altered), execution.number,

@@ -10,9 +10,10 @@ import pytest
 
 from agentflow import AgentNotFound
 from agentflow.testing import Kit
+from tests.pictures import png
 
-PICTURE = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"canary of the pixels 0123456789" * 40).decode()
-PART = PICTURE[40:90].encode()
+PICTURE = base64.b64encode(png(said=b"canary of the pixels 0123456789" * 40)).decode()
+PART = PICTURE[140:190].encode()
 SEEN = {
     "id": "m-1", "role": "user",
     "content": [
@@ -47,7 +48,7 @@ def test_bytes_go_with_the_last_session_that_has_them_and_not_before(agentflow: 
     assert is_stored(agentflow)
     agentflow.run(agentflow.runtime.delete("s-1"))
     assert is_stored(agentflow)
-    assert agentflow.path("s-2")[0]["content"] == SEEN["content"]
+    assert agentflow.requests[-1].messages[1]["content"] == SEEN["content"]
     agentflow.run(agentflow.runtime.delete("s-2"))
     assert not is_stored(agentflow)
 

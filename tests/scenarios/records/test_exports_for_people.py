@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from agentflow.testing import Kit
+from tests.pictures import png, url
 from tests.scenarios.support import call
 
 HOSTILE = {
@@ -30,7 +31,7 @@ TAGS = {
     "pre", "details", "summary", "p", "div", "img",
 }  # fmt: skip
 SVG = "data:image/svg+xml;base64,PHN2ZyBvbmxvYWQ9ImFsZXJ0KDEpIi8+"
-PNG = "data:image/png;base64,iVBORw0KGgo="
+PNG = url(png())["image_url"]["url"]
 
 
 class Tags(HTMLParser):

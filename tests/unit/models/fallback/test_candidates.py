@@ -107,7 +107,7 @@ def test_fallbacks_that_the_request_does_not_suit_are_passed_over_with_the_reaso
     """F56; the names are rows of litellm's own table."""
     own = LitellmModel("openai/gpt-4.1", max_output_tokens=30_000)
     others = [LitellmModel(name) for name in ("openai/gpt-4", "openai/gpt-4o", "openai/o3-mini", "openai/gpt-4.1-mini")]
-    need = Need(100_000, True, frozenset({"text", "image_url"}))
+    need = Need(100_000, True, frozenset({"image"}))
     asked = Candidates((own, *others)).asked(need, 0.0)
     assert [model.name for model in asked] == ["openai/gpt-4.1", "openai/gpt-4.1-mini"]
     assert dict(asked.passed_over) == {

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentflow.media import CHARS_PER_TOKEN, PICTURE_TOKENS, part_chars
+from agentflow.media.counting import CHARS_PER_TOKEN, PICTURE_TOKENS, part_chars
 
 
 def png(width: int, height: int, size: int = 0) -> bytes:

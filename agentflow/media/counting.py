@@ -9,10 +9,12 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from math import ceil
 from typing import Any
+
+from agentflow.media.files import data_in, is_file, texts_in
+from agentflow.media.kinds import Size, page_count, picture_size, sound_seconds
 
 CHARS_PER_TOKEN = 4
 PICTURE_TOKENS = 1_600
@@ -20,10 +22,6 @@ PICTURE_TOKENS = 1_600
 
 _HEADER_CHARS = 256 * 1024  # base64 of the beginning of a file, where the size of a picture or a sound stands
 _PDF_CHARS = 4 * 1024 * 1024  # base64 of a document whose pages are counted one by one
-_PDF_PAGE_BYTES = 50_000
-_SOUND_BYTES = 16_000  # of a second, compressed
-
-Size = tuple[int, int]
 
 
 def part_chars(part: Mapping[str, Any], model: str | None) -> int:
@@ -31,66 +29,11 @@ def part_chars(part: Mapping[str, Any], model: str | None) -> int:
     kind = str(part.get("type"))
     if kind == "text":
         return len(str(part.get("text", "")))
-    data, media_type = _data(part)
+    data, media_type = data_in(part)
     for word, tokens in _KINDS:
         if word in f"{kind} {media_type}":
             return tokens(part, data, media_type, (model or "").lower()) * CHARS_PER_TOKEN
     return len(json.dumps({key: value for key, value in part.items() if not _is_data(value)}, default=str))
-
-
-def addresses(part: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
-    """Every address in a content part that is no text: where it stands, as `image_url.url`, the address, and whether
-    it is one that may be handed on (Z10).
-
-    That is data itself, and an `https:` address where one is expected; never one in the place of an id, which a
-    library would fetch.
-    """
-    if part.get("type") == "text":
-        return
-    for path, key, value in _all_texts(part, ""):
-        is_place = key in _PLACES
-        if is_place or _ADDRESS.match(value):
-            yield path, value, value.startswith("data:") or (is_place and _SECURE.match(value) is not None)
-
-
-_PLACES = frozenset({
-    "url", "uri", "image_url", "audio_url", "video_url", "file_url", "document_url", "file_uri", "image_uri",
-})  # fmt: skip
-_ADDRESS = re.compile(r"\s*(?:[a-z][a-z0-9+.-]{0,30}:(?://|\\\\)|//|www\.|file:|data:)", re.IGNORECASE)
-_SECURE = re.compile(r"https://[^\s\\\x00-\x1f\x7f]+\Z")
-
-
-def _all_texts(value: Any, path: str, key: str = "") -> Iterator[tuple[str, str, str]]:
-    if isinstance(value, str):
-        yield path, key, value
-    elif isinstance(value, Mapping):
-        for name, item in value.items():
-            yield from _all_texts(item, f"{path}.{name}" if path else str(name), str(name))
-    elif isinstance(value, list | tuple):
-        for index, item in enumerate(value):
-            yield from _all_texts(item, f"{path}[{index}]", key)
-
-
-def _data(part: Mapping[str, Any]) -> tuple[str, str]:
-    """The base64 of a part and its media type, each empty where there is none; an address is no data."""
-    media_type, data = "", ""
-    for key, value in _texts(part):
-        if value.startswith("data:"):
-            head, _, data = value.partition(",")
-            media_type = head[5:].partition(";")[0]
-        elif key in ("data", "file_data"):
-            data = value
-        elif key in ("media_type", "mime_type", "format"):
-            media_type = media_type or value
-    return data, media_type.lower()
-
-
-def _texts(part: Mapping[str, Any], level: int = 0) -> Iterator[tuple[str, str]]:
-    for key, value in part.items():
-        if isinstance(value, str):
-            yield key, value
-        elif isinstance(value, Mapping) and level < 3:
-            yield from _texts(value, level + 1)
 
 
 def _is_data(value: Any) -> bool:
@@ -111,9 +54,14 @@ def _decoded(data: str, chars: int) -> bytes:
 
 def _picture(part: Mapping[str, Any], data: str, media_type: str, model: str) -> int:
     rule = _rule(_PICTURES, model)
-    size = _picture_size(_decoded(data, _HEADER_CHARS)) if data else None
-    detail = str(dict(_texts(part)).get("detail", ""))
+    size = _size(part) if is_file(part) else picture_size(_decoded(data, _HEADER_CHARS)) if data else None
+    detail = str(dict(texts_in(part)).get("detail", ""))
     return PICTURE_TOKENS if rule is None else rule(size, detail)
+
+
+def _size(part: Mapping[str, Any]) -> Size | None:
+    width, height = part.get("width"), part.get("height")
+    return (width, height) if isinstance(width, int) and isinstance(height, int) else None
 
 
 def _tiles(base: int, tile: int) -> Callable[[Size | None, str], int]:
@@ -163,45 +111,12 @@ def _shrunk(size: Size, *, longest: int, shortest: int | None = None) -> tuple[f
     return size[0] * scale, size[1] * scale
 
 
-def _picture_size(head: bytes) -> Size | None:
-    """Width and height, read from the beginning of a PNG, GIF, WebP or JPEG; null for anything else."""
-    size: Size | None = None
-    if head.startswith(b"\x89PNG") and len(head) >= 24:
-        size = int.from_bytes(head[16:20], "big"), int.from_bytes(head[20:24], "big")
-    elif head.startswith(b"GIF8") and len(head) >= 10:
-        size = int.from_bytes(head[6:8], "little"), int.from_bytes(head[8:10], "little")
-    elif head[8:12] == b"WEBP" and len(head) >= 30:
-        size = _webp_size(head)
-    elif head.startswith(b"\xff\xd8"):
-        size = _jpeg_size(head)
-    return size if size is not None and min(size) > 0 else None
-
-
-def _webp_size(head: bytes) -> Size | None:
-    if head[12:16] == b"VP8X":
-        return int.from_bytes(head[24:27], "little") + 1, int.from_bytes(head[27:30], "little") + 1
-    if head[12:16] == b"VP8L":
-        bits = int.from_bytes(head[21:25], "little")
-        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
-    return int.from_bytes(head[26:28], "little") & 0x3FFF, int.from_bytes(head[28:30], "little") & 0x3FFF
-
-
-def _jpeg_size(head: bytes) -> Size | None:
-    """From the frame header; the segments before it are skipped."""
-    at = 2
-    while at + 9 <= len(head) and head[at] == 0xFF:
-        marker = head[at + 1]
-        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            return int.from_bytes(head[at + 7 : at + 9], "big"), int.from_bytes(head[at + 5 : at + 7], "big")
-        at += 2 + max(int.from_bytes(head[at + 2 : at + 4], "big"), 2)
-    return None
-
-
 # -- sounds, films and files -------------------------------------------------------------------------------------------
 
 
 def _sound(part: Mapping[str, Any], data: str, media_type: str, model: str) -> int:
-    return ceil(_seconds(data) * (_rule(_SOUNDS, model) or 0))
+    seconds = part.get("seconds", 0) if is_file(part) else _seconds(data)
+    return ceil(seconds * (_rule(_SOUNDS, model) or 0))
 
 
 def _film(part: Mapping[str, Any], data: str, media_type: str, model: str) -> int:
@@ -212,23 +127,25 @@ def _seconds(data: str) -> float:
     """Of a WAVE file by its header, of others by their size; a minute for what is elsewhere."""
     if not data:
         return 60.0
-    size, head = len(data) * 3 // 4, _decoded(data, 64)
-    rate = int.from_bytes(head[28:32], "little") if head[8:12] == b"WAVE" else 0
-    return size / (rate or _SOUND_BYTES)
+    return sound_seconds(_decoded(data, 64), len(data) * 3 // 4)
 
 
 def _file(part: Mapping[str, Any], data: str, media_type: str, model: str) -> int:
     """A text file by its characters, a document by its pages; a picture's worth for one that is elsewhere."""
-    if not data:
+    if "chars" in part:
+        return ceil(int(part["chars"]) / CHARS_PER_TOKEN)
+    if not data and "pages" not in part:
         return PICTURE_TOKENS
-    size = len(data) * 3 // 4
     if media_type.startswith("text/") or media_type in ("application/json", "application/xml"):
-        return ceil(size / CHARS_PER_TOKEN)
-    pages = len(_PAGE.findall(_decoded(data, _PDF_CHARS))) if len(data) <= _PDF_CHARS else 0
-    return (pages or ceil(size / _PDF_PAGE_BYTES)) * (_rule(_PAGES, model) or PICTURE_TOKENS)
+        return ceil(len(data) * 3 // 4 / CHARS_PER_TOKEN)
+    pages = part["pages"] if "pages" in part else _pages(data)
+    return int(pages * (_rule(_PAGES, model) or PICTURE_TOKENS))
 
 
-_PAGE = re.compile(rb"/Type\s?/Page(?!s)")
+def _pages(data: str) -> int:
+    head = _decoded(data, _PDF_CHARS)
+    return page_count(head if len(data) <= _PDF_CHARS else head + bytes(len(data) * 3 // 4 - len(head)))
+
 
 _Tokens = Callable[[Mapping[str, Any], str, str, str], int]
 _KINDS: tuple[tuple[str, _Tokens], ...] = (
