@@ -33,17 +33,13 @@ class Need:
 def misfit(model: Model, need: Need) -> str | None:
     """Why the model cannot take the request at all, null when it can."""
     known, reads = listed(model.name), reads_of(model)
-    lacking = [] if reads is None else [word for kind, word in _WORDS.items() if kind in need.kinds - reads]
-    if lacking:
-        return f"reads no {' and no '.join(lacking)}"
-    if not known:
-        return None
     window = known.get("max_input_tokens")
     if window and need.tokens > window:
         return f"reads {window:,} tokens at most, the request has about {need.tokens:,}"
-    if need.with_tools and not known.get("supports_function_calling"):
+    if need.with_tools and known and not known.get("supports_function_calling"):
         return "calls no tools"
-    return None
+    lacking = [] if reads is None else [word for kind, word in _WORDS.items() if kind in need.kinds - reads]
+    return f"reads no {' and no '.join(lacking)}" if lacking else None
 
 
 def short_output(model: Model, wanted: Model) -> str | None:
