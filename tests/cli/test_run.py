@@ -158,6 +158,6 @@ def test_files_go_with_the_text_or_alone(agentflow: Command, tmp_path: Path) -> 
     shown = agentflow("sessions", "show", "s-1").out
     assert f"[image cat.jpg (image/png, {len(png())} bytes)]" in shown
     assert "[file notes.txt (text/plain, 8 bytes)]" in shown
-    assert agentflow("run", "echo", "-s", "s-2", "--attach", str(picture)).code == 0
+    assert agentflow("run", "slow", "-s", "s-2", "--attach", str(picture)).code == 0
     missing = agentflow("run", "echo", "Look", "--attach", str(tmp_path))
     assert (missing.code, "there is no such file" in missing.err) == (2, True)
