@@ -190,6 +190,15 @@ def test_whoever_waits_in_a_queue_that_is_damaged_meanwhile_is_told(agentflow: K
     assert rows(agentflow_db, "SELECT turn_id FROM queue_entry") == [("t-2",)]
 
 
+def test_a_queue_that_is_counted_wrong_is_named(agentflow: Kit, agentflow_db: str) -> None:
+    """Z1: found on Postgres; whatever asks for the next turn would find none."""
+    agentflow.agent(replies=[{"text": "fine"}])
+    agentflow.send("one")
+    change(agentflow_db, "UPDATE session SET queued = 7")
+    with pytest.raises(StoreError, match=r"session\.queued of the row .* must be how many turns wait"):
+        agentflow.send("two")
+
+
 def test_rows_of_the_database_itself_are_looked_through_too(agentflow: Kit, agentflow_db: str) -> None:
     """Z1, S7: what a repeated request was answered, and who sweeps."""
     agentflow.agent(replies=[{"text": "fine"}])

@@ -63,6 +63,7 @@ _OF_NO_SESSION = (
     ),
 )  # fmt: skip
 
+_MISCOUNTED = "t.queued <> (SELECT count(*) FROM queue_entry q WHERE q.session_key = t.key)"
 _BLOBS, _CALLS = (next(table for table in _WALKED if table.name == name) for name in ("blob", "llm_call"))
 
 
@@ -83,6 +84,7 @@ def _damages(tx: Tx, scope: Sequence[int]) -> Iterator[Damage]:
     for table in (*_WALKED, *(() if scope else _OF_NO_SESSION)):
         yield from _fields(tx, table, scope)
     yield from _blobs(tx, scope)
+    yield from _rows(tx, _WALKED[0], "queued", _MISCOUNTED, "be how many turns wait", scope)
     for table in _WALKED[1:]:
         for column, condition, wanted in misplaced(table.name):
             yield from _rows(tx, table, column, condition, f"be {wanted}", scope)
