@@ -19,6 +19,7 @@ from agentflow.models.protocol import Delta, ModelRequest, UsageReport
 from agentflow.models.providers import listed_reads
 from agentflow.models.wire import litellm_loading
 from agentflow.models.wire.answer_body import ANSWER, AnswerBody
+from agentflow.models.wire.cache_marks import MARK, mark, wants_marks
 from agentflow.models.wire.call_ids import accepted_ids, ids_of, rewrite_ids
 from agentflow.models.wire.ending import Heard, finish_of, refused_by
 from agentflow.models.wire.links import leave_out_links
@@ -56,8 +57,10 @@ class LitellmModel:
         reasoning_effort: str | None = None,
         extra: Mapping[str, Any] | None = None,
         reads: Collection[str] | None = None,
+        marks_cache: bool = True,
     ) -> None:
         self.name = model
+        self._marks_cache = marks_cache
         self._reads = None if reads is None else frozenset(reads)
         learn_environment(os.environ)  # the library reads keys there by itself
         if api_key:
@@ -120,7 +123,25 @@ class LitellmModel:
                 await client.close()
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta, None]:
-        """One attempt, streamed, as `Model.stream` promises (T12, T16)."""
+        """One attempt, streamed, as `Model.stream` promises (T12, T16).
+
+        Where a provider refuses the marks of what it may keep, and names them, the call is made without (W6).
+        """
+        said = False
+        try:
+            async with contextlib.aclosing(self._stream(request, marks=self._marks_cache)) as deltas:
+                async for delta in deltas:
+                    said = True
+                    yield delta
+            return
+        except ModelError as error:
+            if said or not self._marks_cache or error.kind != "bad_request" or MARK not in str(error):
+                raise
+        async with contextlib.aclosing(self._stream(request, marks=False)) as deltas:
+            async for delta in deltas:
+                yield delta
+
+    async def _stream(self, request: ModelRequest, *, marks: bool) -> AsyncGenerator[Delta, None]:
         litellm = await litellm_loading.loaded()
         loop = asyncio.get_running_loop()
         chunks: Any = None
@@ -128,7 +149,9 @@ class LitellmModel:
         _open_streams[loop] = _open_streams.get(loop, 0) + 1
         try:
             with _listening(heard.body):
-                chunks = await litellm.acompletion(**self._arguments, **self._conversation(litellm, request))
+                chunks = await litellm.acompletion(
+                    **self._arguments, **self._conversation(litellm, request, marks=marks)
+                )
             while True:
                 with _listening(heard.body):
                     chunk = await anext(chunks, None)
@@ -152,12 +175,15 @@ class LitellmModel:
             raise finish
         yield finish
 
-    def _conversation(self, litellm: Any, request: ModelRequest) -> dict[str, Any]:
+    def _conversation(self, litellm: Any, request: ModelRequest, *, marks: bool) -> dict[str, Any]:
         provider = litellm.get_llm_provider(self.name, api_base=self._arguments.get("api_base"))[1]
         messages = wire_messages(request.messages, apart=system_apart(self.name, provider))
         leave_out_links(messages, provider)
         rewrite_ids(messages, accepted_ids(ids_of(messages), self.name, provider))
-        return {"messages": messages, **({"tools": copy.deepcopy(list(request.tools))} if request.tools else {})}
+        tools = copy.deepcopy(list(request.tools))
+        if marks and wants_marks(self.name, provider):
+            mark(messages, tools)
+        return {"messages": messages, **({"tools": tools} if tools else {})}
 
     def _report(self, litellm: Any, chunk: Any) -> UsageReport | None:
         report = getattr(chunk, "usage", None)

@@ -27,6 +27,7 @@ def open_model(interface: Interface, folder: Path, scope: str) -> Model:
         max_output_tokens=interface.max_output_tokens,
         reasoning_effort=interface.reasoning_effort,
         extra=interface.extra,
+        marks_cache=interface.cache == "auto",
         reads=interface.reads,
     )
     model.own_timeout_secs = interface.timeout_secs

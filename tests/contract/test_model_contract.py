@@ -423,7 +423,7 @@ def test_system_text_of_a_step_stays_where_it_stands() -> None:
     first = request(system("Prompt"), system("Today"), user("one"))
     second = request(system("Prompt"), user("one"), {"role": "assistant", "content": "1"}, system("Plan"), user("two"))
     received, _ = over_the_wire("anthropic", first, second)
-    assert [each.body["system"] for each in received] == [[{"type": "text", "text": "Prompt"}]] * 2
+    assert [[block["text"] for block in each.body["system"]] for each in received] == [["Prompt"]] * 2
     texts = [block["text"] for block in received[1].messages[2]["content"]]
     assert texts == ["[Instruction from the application, not from the user]\nPlan", "two"]
     received, _ = over_the_wire("openai", second)

@@ -69,6 +69,11 @@ class Interface(Keys):
         description="How long a model that failed so is passed over while another of `fallback` can be asked; a "
         "shorter wait that the provider names counts instead.",
     )
+    cache: Literal["auto", "off"] = Field(
+        default="auto",
+        description="auto: the part of a request that stays the same from turn to turn is marked for providers that "
+        "keep only what is marked; off: nothing is.",
+    )
     extra: Verbatim = Field(
         default={},
         repr=False,

@@ -70,7 +70,8 @@ INTERFACES: tuple[Spelling, ...] = (
     ("interfaces.*.fallback", "text", "write a list: `fallback: [{value|openai/gpt-4o-mini}]`"),
     ("interfaces.*.fallbacks", "any", "write `fallback: [openai/gpt-4o-mini]`: the models asked when this one fails"),
     ("interfaces.*.cool_down", "any", "write `cool_down_secs: {value|60}`, in seconds"),
-    ("interfaces.*.cache", "any", _LATER),
+    ("interfaces.*.caching", "any", "write `cache: auto`, or `cache: off`"),
+    ("interfaces.*.cache_control", "any", "write `cache: auto`, or `cache: off`"),
 )
 
 PROJECT: tuple[Spelling, ...] = (
