@@ -97,7 +97,7 @@ def _turn(session: Exported, turn: int, lacks: list[str]) -> Keys:
     request = session.turns[turn]["request"] or {}
     _, delivered = _beginning(session, turn)
     return _said({
-        "messages": [_message(row) for row in delivered],
+        "messages": [_message(session.content(row)) for row in delivered],
         "inputs": {name: value for name, value in request.get("inputs", {}).items() if value is not None},
         "client": request.get("client"),
         "client_tools": session.client_tools(turn),

@@ -9,6 +9,7 @@ from typing import Any
 
 from agentflow import events
 from agentflow.conversation.state import same_json
+from agentflow.media.files import HASH, File, with_bodies
 from agentflow.message import text_of
 from agentflow.store.records import STATE
 from agentflow.tools.flows.reserved import BUILTIN_NAMES
@@ -30,6 +31,7 @@ class Exported:
         self._at = {(row["branch"], row["depth"]): row for row in told["rows"]["message"]}
         self._branches = {row["number"]: row for row in told["rows"]["branch"]}
         self._runs = {row["number"]: row for row in told["rows"]["execution"]}
+        self._files = [File(row["hash"], row["body"]) for row in told["rows"]["blob"] if HASH.fullmatch(row["hash"])]
         self._bodies = {row["hash"]: row["body"] for row in told["rows"]["snapshot_data"]}
 
     @property
@@ -55,9 +57,9 @@ class Exported:
         return sum(row["id"] in before for row in self.messages(turn))
 
     def content(self, row: Row) -> Row:
-        """The row that has the words: of a copy, its original."""
+        """The row that has the words, files with their bytes: of a copy, its original."""
         original: Row = self._by_id.get(row["copied_from"], row)
-        return original
+        return {**original, "parts": with_bodies(original["parts"], self._files)}
 
     def up_to(self, at: Row) -> list[Row]:
         """The messages from the root to the place of a row, its own included."""
@@ -81,7 +83,7 @@ class Exported:
                 asked = self._by_id.get(row["reply_id"])
                 result = self._by_id.get(row["result_id"])
                 arguments = next((each[2] for each in (asked or {}).get("calls") or () if each[0] == row["id"]), None)
-                text = row["full_result"] or (None if result is None else result["content"])
+                text = row["full_result"] or (None if result is None else text_of(result["parts"] or result["content"]))
                 if arguments is not None:
                     yield row, arguments, text or "", self._runs[row["execution"]]["parent"] is None
 

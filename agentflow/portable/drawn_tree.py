@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from agentflow.media.files import part_text
+
 _CHARS = 60
 
 
@@ -48,7 +50,7 @@ def _path(tree: dict[str, Any]) -> set[str]:
 def _shown(node: dict[str, Any]) -> str:
     message = node["message"]
     content = message["content"]
-    text = content if isinstance(content, str) else "" if content is None else "[parts]"
+    text = " ".join(map(part_text, content)) if isinstance(content, list) else content or ""
     line = " ".join([text, *(f"{call['name']}()" for call in message.get("tool_calls", ()))]).split()
     said = " ".join(line)
     copied = f" (copy of {node['copied_from']})" if node["copied_from"] else ""

@@ -5,10 +5,13 @@ What was stored has none that were known then; a value may have become a secret 
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
+from agentflow.media.files import HASH, File
 from agentflow.secrets.known import knows_any, without_known
 from agentflow.store.portable import JSON_KINDS, TABLES, Portable, Row
 from agentflow.text import digest
@@ -84,9 +87,20 @@ def _json(value: Any, renamed: Mapping[str, str]) -> Any:
 
 
 def _blob(row: Row) -> Row:
-    """A configuration may go by another hash than its text's, which it keeps."""
+    """A configuration may go by another hash than its text's, which it keeps; a file that is a text is read as one."""
+    if HASH.fullmatch(row["hash"]):
+        return _file(row)
     body = without_known(row["body"])
     return {"hash": digest(body) if digest(row["body"]) == row["hash"] else row["hash"], "body": body}
+
+
+def _file(row: Row) -> Row:
+    try:
+        text = base64.b64decode(row["body"]).decode()
+    except ValueError:  # no text
+        return row
+    told = without_known(text)
+    return row if told == text else asdict(File.of(told.encode()))
 
 
 def _data(row: Row) -> Row:

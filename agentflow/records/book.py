@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import io
 import shutil
 from typing import Any, BinaryIO
@@ -13,6 +14,8 @@ from agentflow.config.last_good import AgentFiles
 from agentflow.conversation import arguments
 from agentflow.errors import InvalidInput, NotFound, SnapshotNotFound, StepNotFound, no_session
 from agentflow.live.event_feed import Feeds
+from agentflow.media.files import HASH
+from agentflow.media.kinds import found_in
 from agentflow.reading.compare.turns import compared_turns
 from agentflow.reading.lookup import session_of
 from agentflow.reading.sent_request import sent_request
@@ -96,6 +99,17 @@ class Records:
         if text is None:
             raise NotFound(f"Session {session_id!r} has no text {hash!r}.", detail={"session_id": session_id})
         return {"session_id": session_id, "hash": hash, "text": text}
+
+    async def file(self, session_id: str, hash: str) -> dict[str, Any]:
+        """A file of a session by the hash that its messages name it by: `{session_id, hash, media_type, data}`, `data`
+        as bytes (W4). Raises `SessionNotFound`, and `NotFound` for a hash the session has no file of.
+        """
+        record = await session_of(self._store, session_id)
+        kept = await self._store.ledger.files(record.key, [arguments.text(hash, "hash")])
+        if not HASH.fullmatch(hash) or hash not in kept.bodies:
+            raise NotFound(f"Session {session_id!r} has no file {hash!r}.", detail={"session_id": session_id})
+        data = await asyncio.to_thread(base64.b64decode, kept.bodies[hash])
+        return {"session_id": session_id, "hash": hash, "media_type": found_in(data).media_type, "data": data}
 
     async def diff(
         self, a: tuple[str, int | str], b: tuple[str, int | str], *, call: int | None = None

@@ -16,6 +16,7 @@ from agentflow.clock import SECOND, Instant, rfc3339
 from agentflow.config.document.yaml_text import yaml_text
 from agentflow.errors import InvalidInput, ModelErrorKind
 from agentflow.events import Event
+from agentflow.media.files import File, with_bodies
 from agentflow.message import TurnState, text_of
 from agentflow.scenarios.checked import performed
 from agentflow.secrets.redacting import redact_json
@@ -28,6 +29,7 @@ _USAGE = ("input", "output", "cache_read", "cache_write")
 _UNITS = ((86_400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 _BRACES = "{{"
 NO_REQUESTS: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+NO_FILES: Mapping[str, str] = MappingProxyType({})
 _EXPIRED = "question_expired"
 
 
@@ -52,15 +54,17 @@ def captured_scenario(
     *,
     requests: Mapping[str, Mapping[str, Any]] = NO_REQUESTS,
     turn_id: str | None = None,
+    files: Mapping[str, str] = NO_FILES,
 ) -> tuple[str, list[str]]:
     """The text of a `*.test.yaml`, secrets taken out, and what it lacks, a sentence each.
 
     `session` and `events` are what `Runtime.session` and `Runtime.events` give, `known_tools` the tools of its agent,
-    `requests` what the requests of its turns said beside their messages, `{inputs, limits}` by turn id.
+    `requests` what the requests of its turns said beside their messages, `{inputs, limits}` by turn id, `files` those
+    of its messages, as base64 by hash.
     With `turn_id` it has that turn alone, and what was said before as its history. Raises `InvalidInput` for a session
     or turn whose words are not there.
     """
-    capture = _Capture(session, known_tools, requests)
+    capture = _Capture(session, known_tools, requests, [File(hash_, body) for hash_, body in files.items()])
     for event in events:
         capture.take(event)
     return yaml_text(redact_json(capture.scenario(turn_id))), capture.lacks
@@ -70,13 +74,15 @@ class _Capture:
     """The walk. `lacks` are sentences about what could not be taken over."""
 
     def __init__(
-        self, session: Mapping[str, Any], known_tools: Sequence[str], requests: Mapping[str, Mapping[str, Any]]
-    ) -> None:
+        self, session: Mapping[str, Any], known_tools: Sequence[str], requests: Mapping[str, Mapping[str, Any]],
+        files: Sequence[File],
+    ) -> None:  # fmt: skip
         self.lacks: list[str] = []
         self._session = session
         self._agents = {run["execution"]: run["agent"] for run in session.get("executions", ())}
         self._known = set(known_tools)
         self._requests = requests
+        self._files = files
         self._steps: list[_Step] = []
         self._stubs: list[tuple[str | None, Keys]] = []
         self._others: list[tuple[str | None, str, Keys]] = []  # replies of other agents
@@ -108,7 +114,7 @@ class _Capture:
         if self._steps and self._steps[-1].turn_id == event.turn_id and not given:
             return
         parent = given[0].data["parent_id"] if given else self._head
-        messages = [_as_said(each.data["message"]) for each in given]
+        messages = [self._as_said(each.data["message"]) for each in given]
         plain = len(given) == 1 and messages[0]["role"] == "user" and isinstance(messages[0]["content"], str)
         if not given:
             self._begin({"regenerate": True}, event)
@@ -275,9 +281,16 @@ class _Capture:
         said: list[Keys] = []
         at = step.sent_parent
         while at is not None:
-            said.insert(0, _as_said(self._messages[at]))
+            said.insert(0, self._as_said(self._messages[at]))
             at = self._parents.get(at)
         return said
+
+    def _as_said(self, message: Mapping[str, Any]) -> Keys:
+        """A message as a request has it, files with their bytes; ids are given anew, but those that calls and results
+        have in common.
+        """
+        said = {name: value for name, value in message.items() if name != "id" and value is not None}
+        return said | {"content": with_bodies(message["content"], self._files)}
 
     def _written(self, step: _Step) -> list[Keys]:
         """A step with what it came to, and what ended its turn after that."""
@@ -305,13 +318,6 @@ class _Capture:
 def _without_end(keys: Keys, **how: Any) -> Keys:
     """A step whose turn was ended from outside: what its models said until then is not told apart."""
     return {name: value for name, value in keys.items() if name != "replies"} | how
-
-
-def _as_said(message: Mapping[str, Any]) -> Keys:
-    """A message as a request has it; ids are given anew, but those that calls and results have in common."""
-    return {name: value for name, value in message.items() if name != "id" and value is not None} | {
-        "content": message["content"]
-    }
 
 
 def _bare(error: str) -> str:

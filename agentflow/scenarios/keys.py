@@ -64,6 +64,9 @@ class StepKeys(Keys):
     run_all: bool | None = Field(default=None, description="Let everything run that can.")
     restart: bool | None = Field(default=None, description="End the process in order and start the next one.")
 
+    attach: Items[str] = Field(
+        default=(), description="Files that go with `send`: pictures, sounds, PDFs, texts, from the folder of the test."
+    )
     id: str | None = Field(default=None, pattern=LABEL, description="What other steps call this one.")
     session: str = Field(default="s-1", min_length=1, description="In which session.")
     inputs: Verbatim = Field(default={}, description="Inputs of the agent, with `send`.")

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import click
+
 from ..reading.waterfall import waterfall
 from ..sessions.export import FORMATS, format_of, write_export
 from ..terminal.plain import one_line, shortened
+from ..turns.attached import part_of
 from .conversation import Conversation
 from .views import branch_lines, branches, context_lines, queue_lines, session_lines, user_messages
 
@@ -133,6 +136,23 @@ async def _save(talk: Conversation, words: str) -> None:
     talk.teller.note(f"wrote {path}")
 
 
+async def _attach(talk: Conversation, words: str) -> None:
+    if words:
+        try:
+            talk.attached.append(part_of(_file(words)))
+        except click.UsageError as error:
+            raise Refused(error.message.removeprefix("--attach ")) from None
+    elif talk.attached:
+        talk.attached = []
+        talk.teller.note("no file goes with the next message")
+        return
+    else:
+        raise Refused("/attach FILE; a picture, sound, PDF or text")
+    talk.teller.note(
+        f"with the next message: {', '.join(each['name'] for each in talk.attached)}; /attach takes them back"
+    )
+
+
 async def _sessions(talk: Conversation, words: str) -> None:
     found = await talk.list_sessions()
     if not words:
@@ -176,6 +196,7 @@ COMMANDS: dict[str, Command] = {
     "stop": Command("", "stop the turn that runs; what was said is kept", _stop),
     "now": Command("TEXT", "stop the turn that runs, and say TEXT", _now),
     "queue": Command("[run|drop N]", "the messages that wait", _queue),
+    "attach": Command("[FILE]", "a picture, sound, PDF or text goes with your next message", _attach),
     "context": Command("", "how full the model's window is, and what would go", _context),
     "trace": Command("[N]", "what turn N did, or the last one", _trace),
     "model": Command("[NAME]", "the model that answers; have another one answer here", _model),
@@ -202,8 +223,12 @@ def _number(words: str, default: int, most: int, of: str) -> int:
     return number
 
 
+def _file(words: str) -> Path:
+    return Path(words).expanduser()
+
+
 def _new_file(words: str) -> Path:
-    path = Path(words).expanduser()
+    path = _file(words)
     if path.exists() or path.is_symlink():
         raise Refused(f"{path} is there already: name another file")
     return path

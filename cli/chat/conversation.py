@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from ..sessions.show import transcript
+from ..turns.attached import content
 from . import history
 from .following import Following
 from .teller import Teller
@@ -43,6 +44,7 @@ class Conversation:
         self.names: list[tuple[str, str]] = []  # of the sessions here, by id, for completion
         self.left: int | None = None  # the exit code, once it is time to go
         self.edits: list[Data] | None = None  # what stands before the message that is being changed
+        self.attached: list[Data] = []  # files that go with the next message
         self._inputs = inputs
         self._place = place
         self._remembers = False
@@ -86,7 +88,7 @@ class Conversation:
         from agentflow import SessionNotFound
 
         await self.leave()
-        self.session, self.edits = session, None
+        self.session, self.edits, self.attached = session, None, []
         try:
             self.status = await self.runtime.status(session)
         except SessionNotFound:
@@ -147,15 +149,20 @@ class Conversation:
 
     async def say(self, text: str, **given: Any) -> Receipt:
         """Send a message of the user, behind the turn that runs unless `given` says otherwise."""
-        message = {"id": str(uuid4()), "role": "user", "content": text}
-        self._own.add(message["id"])
-        return await self.send({"type": "client.message", "message": message, "queue": True, **given}, text)
+        queued = {"queue": True, **given}
+        return await self._send_message(text, lambda said: {"type": "client.message", "message": said, **queued})
 
     async def edit(self, view: list[Data], text: str) -> Receipt:
         """Send a view of the conversation that ends with another message than before."""
-        message = {"id": str(uuid4()), "role": "user", "content": text}
+        return await self._send_message(text, lambda said: {"type": "client.messages", "messages": [*view, said]})
+
+    async def _send_message(self, text: str, given: Callable[[Data], Data]) -> Receipt:
+        """Send a new message with the files that wait to go along; they wait on when it is refused."""
+        message: Data = {"id": str(uuid4()), "role": "user", "content": content(text, self.attached)}
         self._own.add(message["id"])
-        return await self.send({"type": "client.messages", "messages": [*view, message]}, text)
+        receipt = await self.send(given(message), text)
+        self.attached = []
+        return receipt
 
     async def send(self, given: Data, text: str = "") -> Receipt:
         """Hand in an input. Raises what `submit` raises: then nothing was sent."""

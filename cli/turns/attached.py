@@ -12,12 +12,12 @@ import click
 MAX_BYTES = 20_000_000
 
 
-def content(text: str, files: Sequence[Path]) -> str | list[dict[str, Any]]:
-    """The content of a message: the text alone, or with the files after it. Raises `UsageError`."""
+def content(text: str, files: Sequence[dict[str, Any]]) -> str | list[dict[str, Any]]:
+    """The content of a message: the text alone, or with files, as parts, after it."""
     if not files:
         return text
     said = [{"type": "text", "text": text}] if text.strip() else []
-    return [*said, *map(part_of, files)]
+    return [*said, *files]
 
 
 def part_of(path: Path) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from ..engine import engine_options, following_options, models_of, place, projec
 from ..terminal.output import Output
 from ..terminal.stdin import one_text, turn_text
 from ..terminal.views import view_of
-from .attached import content
+from .attached import content, part_of
 
 
 @click.command("run", short_help="Run one turn of an agent.")
@@ -68,7 +68,7 @@ def command(
     limits = {"max_iterations": max_iterations, "max_cost": max_cost, "turn_timeout_secs": timeout}
     request = Request(
         agent,
-        content(_required(turn_text(text), files), files),
+        content(_required(turn_text(text), files), [part_of(each) for each in files]),
         session,
         resume,
         inputs,

@@ -7,7 +7,10 @@ from typing import Any
 
 from ag_ui.core import (
     AssistantMessage,
+    AudioPart,
     DataSource,
+    DocumentPart,
+    FileSource,
     FunctionCall,
     ImagePart,
     Message,
@@ -22,6 +25,8 @@ from ag_ui.core import (
 from agentflow import InvalidInput
 
 _OF_THE_SCREEN = ("activity", "reasoning")
+_OURS = {"image": "image", "audio": "audio"}
+_THEIRS = {"image": ImagePart, "audio": AudioPart, "file": DocumentPart}
 
 
 def ours(messages: Sequence[Message]) -> list[dict[str, Any]]:
@@ -60,18 +65,30 @@ def _parts(parts: Iterable[Any], field: str) -> list[dict[str, Any]]:
 def _part(part: Any, field: str) -> dict[str, Any]:
     if part.type == "text":
         return {"type": "text", "text": part.text}
-    if part.type != "image":
-        raise InvalidInput(f"{field}: parts of type {part.type!r} are not taken.", detail={"field": field})
-    source = part.source
+    if part.type == "binary":
+        return _binary(part, field)
+    source, kind = part.source, _OURS.get(part.type, "file")
     if source.type == "data":
-        url = f"data:{source.mime_type};base64,{source.value}"
-    elif source.type == "url":
-        url = source.value
-    else:
-        raise InvalidInput(
-            f"{field}.source: a file of somebody else is not taken.", detail={"field": f"{field}.source"}
+        named = (
+            {"name": part.metadata["filename"]}
+            if isinstance(part.metadata, dict) and "filename" in part.metadata
+            else {}
         )
-    return {"type": "image_url", "image_url": {"url": url}}
+        return {"type": kind, "media_type": source.mime_type, "data": source.value, **named}
+    if source.type == "file" and source.value.startswith("file-"):
+        return {"type": kind, "hash": source.value, "media_type": source.mime_type or ""}
+    if source.type == "url" and part.type == "image":
+        return {"type": "image_url", "image_url": {"url": source.value}}
+    why = "a file of somebody else" if source.type == "file" else f"an address of a part of type {part.type!r}"
+    raise InvalidInput(f"{field}.source: {why} is not taken.", detail={"field": f"{field}.source"})
+
+
+def _binary(part: Any, field: str) -> dict[str, Any]:
+    """A file in the form of older clients."""
+    if part.data is None:
+        raise InvalidInput(f"{field}.data: is required; nothing is fetched here.", detail={"field": f"{field}.data"})
+    named = {} if part.filename is None else {"name": part.filename}
+    return {"type": "file", "media_type": part.mime_type, "data": part.data, **named}
 
 
 def theirs(messages: Iterable[Mapping[str, Any]]) -> list[Message]:
@@ -101,9 +118,15 @@ def _their_calls(message: Mapping[str, Any]) -> list[ToolCall]:
     ]
 
 
-def _their_part(part: Mapping[str, Any]) -> TextPart | ImagePart:
+def _their_part(part: Mapping[str, Any]) -> TextPart | ImagePart | AudioPart | DocumentPart:
+    """A file of ours is named by its hash, by which the client may have its bytes, or send it on."""
     if part.get("type") == "text":
         return TextPart(text=part.get("text", ""))
+    if "hash" in part:
+        source = FileSource(value=part["hash"], provider="agentflow", mime_type=part.get("media_type"))
+        named = {"filename": part["name"]} if "name" in part else None
+        made: AudioPart | DocumentPart | ImagePart = _THEIRS[part["type"]](source=source, metadata=named)
+        return made
     url = str((part.get("image_url") or {}).get("url", ""))
     if url.startswith("data:") and ";base64," in url:
         kind, _, value = url.removeprefix("data:").partition(";base64,")

@@ -80,10 +80,14 @@ async def diff(
 @router.get(
     "/sessions/{session_id:name}/blobs/{digest:name}",
     response_model=documented.Blob,
-    summary="A text that requests or results of this session name by its hash.",
+    summary="A text that requests or results of this session name by its hash; a file of its messages as it is.",
 )
 async def blob(call: Here, session_id: SessionId, digest: str) -> Response:
     await call.visible(session_id)
+    if digest.startswith("file-"):
+        found = await call.runtime.records.file(session_id, digest)
+        named = {"content-disposition": f'attachment; filename="{digest}"', "cache-control": "private, immutable"}
+        return Response(found["data"], 200, named, found["media_type"])
     call.subject.refuse_user("texts by their hash")
     return answer(await call.runtime.records.blob(session_id, digest))
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from agentflow import TurnResult
+from agentflow import InvalidInput, TurnResult
 from agentflow.testing.kit import Kit
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -23,9 +24,12 @@ class Left:
 
 @dataclass(slots=True)
 class Acting:
-    """Performs the steps of one run; `left` is where those with an id left their session."""
+    """Performs the steps of one run, with files out of the test's `folder`; `left` is where those with an id left their
+    session.
+    """
 
     kit: Kit
+    folder: Path
     left: dict[str, Left] = field(default_factory=dict)
 
     def perform(self, step: Any) -> TurnResult | None:
@@ -43,8 +47,16 @@ class Acting:
 
     def _send(self, step: Any) -> TurnResult | None:
         queue: Any = "merge" if step.merge else bool(step.queue)
-        message = {"role": "user", "content": step.send}
+        files = [{"type": "file", "name": Path(each).name, "data": self._bytes(each)} for each in step.attach]
+        content = [{"type": "text", "text": step.send}, *files] if files else step.send
+        message = {"role": "user", "content": content}
         return self._deliver(step, {"type": "client.message", "message": message, "queue": queue})
+
+    def _bytes(self, file: str) -> bytes:
+        try:
+            return (self.folder / file).read_bytes()
+        except OSError as error:
+            raise InvalidInput(f"attach: {file}: {error.strerror}", detail={"field": "attach"}) from None
 
     def _input(self, step: Any) -> TurnResult | None:
         return self._deliver(step, unfrozen(step.input))

@@ -21,4 +21,5 @@ async def capture_scenario(runtime: Runtime, session_id: str, turn: int | str | 
     inputs: dict[str, Any] = next((request["inputs"] for request in requests.values() if request.get("inputs")), {})
     explained = await runtime.explain(session["agent_id"], inputs=inputs)
     tools = [tool["function"]["name"] for tool in explained["tools"]]
-    return captured_scenario(session, events, tools, requests=requests, turn_id=turn_id)
+    files = {row["hash"]: row["body"] for row in export["rows"]["blob"] if row["hash"].startswith("file-")}
+    return captured_scenario(session, events, tools, requests=requests, turn_id=turn_id, files=files)

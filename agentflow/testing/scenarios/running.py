@@ -82,7 +82,7 @@ class ScenarioRun:
         self._kit = kit
         self._file = file
         self._crash = crash
-        self._acting = Acting(kit)
+        self._acting = Acting(kit, file.path.parent)
         self._commits: list[int] = []
 
     def run(self) -> Outcome:
