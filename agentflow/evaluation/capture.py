@@ -49,6 +49,7 @@ def capture(export: str, turn: int | None) -> Captured:
         "agent_state": session.state(before),
         "turns": [_turn(session, each, lacks) for each in turns],
     }
+    lacks += [f"{each} is too large for a case: a note stands in its place" for each in session.left_out]
     return Captured(redact_json(_said(case)), lacks)
 
 

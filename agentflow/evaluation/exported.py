@@ -9,7 +9,7 @@ from typing import Any
 
 from agentflow import events
 from agentflow.conversation.state import same_json
-from agentflow.media.files import HASH, File, with_bodies
+from agentflow.media.files import HASH, File, with_small_bodies
 from agentflow.message import text_of
 from agentflow.store.records import STATE
 from agentflow.tools.flows.reserved import BUILTIN_NAMES
@@ -19,7 +19,9 @@ Row = Mapping[str, Any]
 
 
 class Exported:
-    """The rows of an export `agentflow.session/1`. `path` is the conversation as it stands, from the root on."""
+    """The rows of an export `agentflow.session/1`. `path` is the conversation as it stands, from the root on,
+    `left_out` the files that were too large for what was asked so far.
+    """
 
     def __init__(self, text: str) -> None:
         told = json.loads(text)
@@ -31,6 +33,7 @@ class Exported:
         self._at = {(row["branch"], row["depth"]): row for row in told["rows"]["message"]}
         self._branches = {row["number"]: row for row in told["rows"]["branch"]}
         self._runs = {row["number"]: row for row in told["rows"]["execution"]}
+        self.left_out: list[str] = []
         self._files = [File(row["hash"], row["body"]) for row in told["rows"]["blob"] if HASH.fullmatch(row["hash"])]
         self._bodies = {row["hash"]: row["body"] for row in told["rows"]["snapshot_data"]}
 
@@ -59,7 +62,9 @@ class Exported:
     def content(self, row: Row) -> Row:
         """The row that has the words, files with their bytes: of a copy, its original."""
         original: Row = self._by_id.get(row["copied_from"], row)
-        return {**original, "parts": with_bodies(original["parts"], self._files)}
+        parts, large = with_small_bodies(original["parts"], self._files)
+        self.left_out += [each for each in large if each not in self.left_out]
+        return {**original, "parts": parts}
 
     def up_to(self, at: Row) -> list[Row]:
         """The messages from the root to the place of a row, its own included."""

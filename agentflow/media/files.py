@@ -129,6 +129,19 @@ def with_bodies(content: Any, files: Iterable[File]) -> Any:
     return [{**part, "data": bodies[part["hash"]]} if part.get("hash") in bodies else part for part in content]
 
 
+MAX_WRITTEN = 300_000
+"""Characters of base64 that a file for people to edit may hold."""
+
+
+def with_small_bodies(content: Any, files: Iterable[File]) -> tuple[Any, list[str]]:
+    """A content for such a file, and in words the files that are too large for it: a note stands in their place."""
+    if not isinstance(content, list):
+        return content, []
+    whole = with_bodies(content, [file for file in files if len(file.body) <= MAX_WRITTEN])
+    large = [described(part) for part in whole if is_file(part) and "data" not in part]
+    return [left_out(part) if is_file(part) and "data" not in part else part for part in whole], large
+
+
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
@@ -172,7 +185,7 @@ def _name(part: Mapping[str, Any]) -> str:
 
 def shown_name(said: str) -> str:
     """A file's name as it is recorded: its last part, of printable characters."""
-    last = re.split(r"[/\\]", said[-1_000:])[-1]
+    last = said[-1_000:].replace("\\", "/").rpartition("/")[2]
     return "".join(char for char in last if char.isprintable() and char not in "[]<>")[-_NAME_CHARS:].strip()
 
 

@@ -20,6 +20,7 @@ Size = tuple[int, int]
 Measures = dict[str, Any]
 
 _PAGE = re.compile(rb"/Type\s?/Page(?!s)")
+_SVG = re.compile(r"<svg[\s/>]", re.IGNORECASE)
 _PAGES_BYTES = 3_000_000  # of a document whose pages are counted one by one
 _TEXT_TYPE = re.compile(r"text/[a-z0-9.+-]{1,60}|application/(?:json|xml|yaml|x-yaml|toml|javascript)")
 _END_BYTES = 4_096
@@ -47,7 +48,7 @@ def found_in(data: bytes, said: str = "") -> Found:
     text = _text(data)
     if text is None:
         return Found("file", "application/octet-stream", {}, "no model takes a file of this type")
-    if re.search(r"<svg[\s/>]", text[:2_000], re.IGNORECASE):
+    if _SVG.search(text[:2_000]):
         return Found("image", "image/svg+xml", {}, "no model takes a picture of this type")
     too_large = f"a text may have {MAX_TEXT_BYTES:,} bytes" if len(data) > MAX_TEXT_BYTES else None
     media_type = said if _TEXT_TYPE.fullmatch(said) else "text/plain"

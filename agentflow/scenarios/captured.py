@@ -16,7 +16,7 @@ from agentflow.clock import SECOND, Instant, rfc3339
 from agentflow.config.document.yaml_text import yaml_text
 from agentflow.errors import InvalidInput, ModelErrorKind
 from agentflow.events import Event
-from agentflow.media.files import File, with_bodies
+from agentflow.media.files import File, with_small_bodies
 from agentflow.message import TurnState, text_of
 from agentflow.scenarios.checked import performed
 from agentflow.secrets.redacting import redact_json
@@ -290,7 +290,9 @@ class _Capture:
         have in common.
         """
         said = {name: value for name, value in message.items() if name != "id" and value is not None}
-        return said | {"content": with_bodies(message["content"], self._files)}
+        content, large = with_small_bodies(message["content"], self._files)
+        self.lacks += [f"{each} is too large for a test: a note stands in its place" for each in large]
+        return said | {"content": content}
 
     def _written(self, step: _Step) -> list[Keys]:
         """A step with what it came to, and what ended its turn after that."""

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 from typing import Any
 
 import pytest
 
-from agentflow.errors import AgentflowError
+from agentflow.conversation.wire import message_of
+from agentflow.errors import AgentflowError, ModelError
+from agentflow.media.provider import filled
 from agentflow.models.litellm_model import LitellmModel
 from agentflow.models.protocol import ModelRequest
 from agentflow.models.wire.links import FETCHING
+from tests.pictures import part, pdf, png
 from tests.stub_server import Answer, StubServer
 
 DOWNLOADING = ("anthropic", "gemini", "ollama_chat", "cohere_chat", "bedrock", "vertex_ai")
@@ -96,6 +100,31 @@ def test_the_library_asks_nobody_for_a_part(provider: str, address: str) -> None
         assert "[image_url: left out" in sent
         assert "a.png" not in sent
         assert "passwd" not in sent
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_a_file_in_its_form_reaches_the_provider_and_a_refusal_names_it(provider: str) -> None:
+    """W4, F37: what the library makes of our parts, and what it makes of a provider's refusal."""
+
+    async def asked() -> tuple[str, ModelError]:
+        refusal = "messages.0.content.1.image.source.base64: The image was specified using the image/png media type"
+        async with StubServer([Answer(status=400, error=refusal)], strict=False) as stub:
+            base = stub.anthropic_base if provider == "anthropic" else stub.openai_base
+            model = LitellmModel(f"{provider}/any", api_base=base, api_key="horse-battery")
+            sent = message_of({"role": "user", "content": [part(png(), "a.png"), part(pdf(), "b.pdf")]})
+            said = filled(
+                [{"role": "user", "content": sent.content}], {f.hash: f.body for f in sent.files}, model.reads
+            )
+            with pytest.raises(ModelError) as refused:
+                async for _ in model.stream(ModelRequest("s", "main", said, chars=10)):
+                    pass
+            await model.close()
+            return json.dumps([each.body for each in stub.requests]), refused.value
+
+    body, error = asyncio.run(asked())
+    assert base64.b64encode(png()).decode() in body
+    assert base64.b64encode(pdf()).decode() in body
+    assert (error.kind, "image" in str(error)) == ("bad_request", True)
 
 
 def test_data_is_sent_to_everybody() -> None:

@@ -282,7 +282,9 @@ def test_a_client_gives_a_file_as_the_result_of_its_tool(agentflow: Kit) -> None
 def test_a_sub_agent_is_handed_the_message_with_its_file(agentflow: Kit) -> None:
     """T22"""
     agentflow.agent("sub", replies=[{"text": "a cat"}])
-    agentflow.agent("main", sub_agents=["sub"], replies=[{"tool_calls": [call("delegate", agent="sub", message="look")]}])
+    agentflow.agent(
+        "main", sub_agents=["sub"], replies=[{"tool_calls": [call("delegate", agent="sub", message="look")]}]
+    )
     agentflow.send(user(part(CAT)))
     assert url(CAT) in agentflow.requests_of("sub")[0].messages[-1]["content"]
 

@@ -65,8 +65,6 @@ def _parts(parts: Iterable[Any], field: str) -> list[dict[str, Any]]:
 def _part(part: Any, field: str) -> dict[str, Any]:
     if part.type == "text":
         return {"type": "text", "text": part.text}
-    if part.type == "binary":
-        return _binary(part, field)
     source, kind = part.source, _OURS.get(part.type, "file")
     if source.type == "data":
         named = (
@@ -81,14 +79,6 @@ def _part(part: Any, field: str) -> dict[str, Any]:
         return {"type": "image_url", "image_url": {"url": source.value}}
     why = "a file of somebody else" if source.type == "file" else f"an address of a part of type {part.type!r}"
     raise InvalidInput(f"{field}.source: {why} is not taken.", detail={"field": f"{field}.source"})
-
-
-def _binary(part: Any, field: str) -> dict[str, Any]:
-    """A file in the form of older clients."""
-    if part.data is None:
-        raise InvalidInput(f"{field}.data: is required; nothing is fetched here.", detail={"field": f"{field}.data"})
-    named = {} if part.filename is None else {"name": part.filename}
-    return {"type": "file", "media_type": part.mime_type, "data": part.data, **named}
 
 
 def theirs(messages: Iterable[Mapping[str, Any]]) -> list[Message]:

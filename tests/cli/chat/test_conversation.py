@@ -12,6 +12,7 @@ from agentflow import Runtime
 from cli.chat.screens.typed import Key
 from tests.cli.chat.conftest import InProcess, Typist
 from tests.cli.conftest import Command
+from tests.pictures import png
 
 
 def test_a_chat_says_who_talks_and_that_a_script_replies(chat: InProcess) -> None:
@@ -275,5 +276,25 @@ def test_a_session_that_is_deleted_meanwhile_is_told(chat: InProcess, talking: P
             await asyncio.sleep(0)
             await other.delete("s-1")
         await typist.until("error (session_not_found)")
+
+    chat(script)
+
+
+def test_files_go_with_the_next_message_once(chat: InProcess, tmp_path: Path) -> None:
+    """W4: what the file is, its bytes say; taken back, nothing goes along."""
+    picture = tmp_path / "cat.png"
+    picture.write_bytes(png())
+
+    async def script(typist: Typist) -> None:
+        await typist.types(f"/attach {tmp_path / 'none.png'}", "there is no such file")
+        await typist.types(f"/attach {picture}", "with the next message: cat.png")
+        await typist.types("/attach", "no file goes with the next message")
+        await typist.types(f"/attach {picture}", "with the next message: cat.png")
+        await typist.types("Hello", "  Hello")
+        await typist.types("again", "  again")
+        messages = (await typist.runtime.session("s-1", all=True))["messages"]
+        said = [each["content"] for each in messages if each["role"] == "user"]
+        assert [each["type"] for each in said[0]] == ["text", "image"]
+        assert said[1] == "again"
 
     chat(script)

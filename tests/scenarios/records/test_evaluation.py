@@ -14,6 +14,7 @@ import agentflow as package
 from agentflow import FlowContext, InvalidInput, ModelRequest
 from agentflow.testing import Kit
 from agentflow.testing.postgres import schema
+from tests.pictures import png
 from tests.scenarios.support import call, results, said
 from tests.scenarios.test_compacted_branches import compacted
 
@@ -160,6 +161,18 @@ def test_another_branch_is_not_in_the_case(agentflow: Kit) -> None:
     assert [turn["messages"] for turn in case["turns"]] == [["one"], ["two, but better"]]
     assert problems(agentflow) == ("pass", [])
     assert capture(agentflow, turn=2)["turns"][0]["messages"] == ["two"]
+
+
+def test_files_are_in_the_case_and_large_ones_are_named(agentflow: Kit) -> None:
+    """W4: of a message and of what was said before it."""
+    agentflow.agent(replies=lambda request: {"text": f"saw {str(request.messages).count('image_url')}"})
+    for number, picture in enumerate((png(said=b"small"), png(said=bytes(400_000)), png(said=b"last"))):
+        agentflow.send({"role": "user", "content": [{"type": "image", "name": f"{number}.png", "data": picture}]})
+    text, lacks = agentflow.run(package.capture_case(agentflow.runtime, "s-1", turn=3))
+    assert [each.partition(" (")[0] for each in lacks] == ["image 1.png"]
+    assert "left out" in text
+    assert capture(agentflow, turn=1)
+    assert problems(agentflow) == ("pass", [])
 
 
 def test_an_answer_that_was_given_anew_has_the_message_it_answers(agentflow: Kit) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from agentflow import InvalidInput, TurnNotFound, captured_scenario, read_scenario
 from agentflow.testing import Kit, capture_scenario, run_scenario
+from tests.pictures import png
 from tests.scenarios.support import call
 
 ASK = {"tool_calls": [call("ask_user", questions=[{"header": "Plan", "question": "Which one?"}])]}
@@ -35,6 +36,15 @@ def passes(kit: Kit, turn: int | None = None) -> str:
     outcome = run_scenario(read_scenario(kit.project / "x.test.yaml", text=text))
     assert "\n".join(outcome.failures) == ""
     return text
+
+
+def test_files_of_messages_are_taken_over(agentflow: Kit) -> None:
+    """W4"""
+    agentflow.agent(replies=[{"text": "a cat"}, {"text": "ok"}])
+    agentflow.send({"role": "user", "content": [{"type": "image", "data": png()}]})
+    agentflow.send("and?")
+    passes(agentflow)
+    passes(agentflow, turn=2)
 
 
 def test_words_tools_questions_and_time_are_taken_over(agentflow: Kit) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from agentflow import read_scenario
 from agentflow.testing import Kit, Outcome, at_every_crash, crashed_everywhere, run_scenario, scenario_files
+from tests.pictures import png
 
 QUESTION = '{tool_calls: [{name: ask_user, arguments: {questions: [{header: Plan, question: "Which one?"}]}}]}'
 
@@ -40,6 +41,15 @@ def passes(project: Path, text: str) -> None:
 
 def ran(project: Path, text: str) -> Outcome:
     return run_scenario(read_scenario(project / "x.test.yaml", text=text))
+
+
+def test_a_message_takes_files_of_the_tests_folder_along(project: Path) -> None:
+    """W4"""
+    (project / "cat.png").write_bytes(png())
+    step = "steps: [{{send: look, attach: [{}], expect: {{answer: a cat}}}}]\n"
+    passes(project, "agent: clerk\nreplies: [{text: a cat}]\n" + step.format("cat.png"))
+    (failure,) = ran(project, "agent: clerk\nreplies: [{text: a cat}]\n" + step.format("dog.png")).failures
+    assert "attach: dog.png" in failure
 
 
 def test_a_conversation_is_sent_answered_stopped_and_branched(project: Path) -> None:
