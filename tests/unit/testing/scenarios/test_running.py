@@ -48,8 +48,8 @@ def test_a_message_takes_files_of_the_tests_folder_along(project: Path) -> None:
     (project / "cat.png").write_bytes(png())
     step = "steps: [{{send: look, attach: [{}], expect: {{answer: a cat}}}}]\n"
     passes(project, "agent: clerk\nreplies: [{text: a cat}]\n" + step.format("cat.png"))
-    (failure,) = ran(project, "agent: clerk\nreplies: [{text: a cat}]\n" + step.format("dog.png")).failures
-    assert "attach: dog.png" in failure
+    failures = ran(project, "agent: clerk\nreplies: [{text: a cat}]\n" + step.format("dog.png")).failures
+    assert "attach: dog.png" in failures[0]
 
 
 def test_a_conversation_is_sent_answered_stopped_and_branched(project: Path) -> None:
