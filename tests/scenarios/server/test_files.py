@@ -19,7 +19,7 @@ def message(*parts: Any) -> dict[str, Any]:
 
 
 def test_a_part_is_sent_as_json_and_its_bytes_are_read_by_their_hash(agentflow: Kit, server: Server) -> None:
-    """P2: as a download, of the type that its bytes say."""
+    """W4: as a download, of the type that its bytes say."""
     agentflow.agent(replies=[{"text": "a cat"}])
     receipt = server.post("/sessions/s-1/inputs", message(part(CAT, "cat.html")))
     agentflow.result(receipt.json["turn_id"])
