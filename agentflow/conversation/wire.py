@@ -6,7 +6,6 @@ Texts are sanitised before they are judged (T43).
 
 from __future__ import annotations
 
-import base64
 import difflib
 import json
 import math
@@ -15,7 +14,7 @@ from typing import Any, NoReturn, get_args
 
 from agentflow.errors import InvalidInput
 from agentflow.media.addresses import addresses
-from agentflow.media.files import File, NotAFile, received
+from agentflow.media.files import File, NotAFile, encoded, received
 from agentflow.message import Content, Message, Role, ToolCall
 from agentflow.text import preview, sanitise
 
@@ -230,7 +229,7 @@ def _part(value: Any, field: str, level: int) -> tuple[dict[str, Any], File | No
     """A part as it is recorded; one that brings a file is a reference to it, or a note (W4)."""
     data = value.get("data") if isinstance(value, Mapping) else None
     if isinstance(data, bytes):  # a program gives bytes as they are
-        value = {**value, "data": base64.b64encode(data).decode()}
+        value = {**value, "data": encoded(data)}
     part = json_object(value, field, level)
     kind = part.get("type")
     if not isinstance(kind, str) or not kind:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from codecs import lookup
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -20,6 +21,7 @@ Size = tuple[int, int]
 Measures = dict[str, Any]
 
 _PAGE = re.compile(rb"/Type\s?/Page(?!s)")
+_UTF8 = lookup("utf-8-sig")
 _SVG = re.compile(r"<svg[\s/>]", re.IGNORECASE)
 _PAGES_BYTES = 3_000_000  # of a document whose pages are counted one by one
 _TEXT_TYPE = re.compile(r"text/[a-z0-9.+-]{1,60}|application/(?:json|xml|yaml|x-yaml|toml|javascript)")
@@ -69,10 +71,10 @@ def _known(kind: _Kind, data: bytes) -> Found:
 
 
 def _text(data: bytes) -> str | None:
-    if b"\x00" in data[:_END_BYTES]:
-        return None
+    """The text that these bytes are; of a long one the beginning."""
+    is_long = len(data) > MAX_TEXT_BYTES
     try:
-        text = data.decode("utf-8-sig")
+        text = _UTF8.incrementaldecoder().decode(data[:_END_BYTES] if is_long else data, final=not is_long)
     except UnicodeDecodeError:
         return None
     return None if "\x00" in text else text

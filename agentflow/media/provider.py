@@ -29,7 +29,9 @@ def kind_read(reference: Mapping[str, Any]) -> str | None:
 
 def sent_files(messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """The hashes of the files that wire messages name."""
-    return (hash_ for message in messages for hash_ in hashes_in(message.get("content")))
+    for message in messages:
+        if type(content := message.get("content")) is list:  # of most it is a text: this is asked of each in every call
+            yield from hashes_in(content)
 
 
 _OF_LINKS = {"image_url": IMAGE, "input_audio": AUDIO, "file": "pdf"}

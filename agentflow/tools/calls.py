@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
+from agentflow.media.files import kept
 from agentflow.message import ToolCall
 from agentflow.text import LONG_TEXT, cut_middle, preview
 from agentflow.tools.arguments import parse_arguments, refusal
@@ -162,11 +163,16 @@ async def execute(prepared: Prepared, context: FlowContext) -> ToolResult:
             cancel()
 
 
-def with_attached(result: ToolResult, attached: Attachments) -> ToolResult:
-    """The result with the files that its flow attached up to now; what a late one still attaches is dropped (W4)."""
-    if not attached.parts:
+async def with_attached(result: ToolResult, attached: Attachments) -> ToolResult:
+    """The result with the files that its flow attached up to now, read on a thread; what a late one still attaches is
+    dropped (W4).
+    """
+    if not (given := tuple(attached.given)):
         return result
-    return replace(result, parts=tuple(attached.parts), files=tuple(attached.files))
+    read = await on_a_thread(asyncio.get_running_loop(), lambda: [kept(*each) for each in given])
+    return replace(
+        result, parts=tuple(part for part, _ in read), files=tuple(file for _, file in read if file is not None)
+    )
 
 
 def _time_out(run: _Run, tool: Tool) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from inspect import isawaitable
 from typing import Any, NewType
 
-from agentflow.media.files import File, kept, shown_name
+from agentflow.media.files import shown_name
 from agentflow.tools.flows.memory import Memory
 
 Loader = Callable[..., Any] | str
@@ -52,21 +52,17 @@ async def _awaited(value: Any) -> Any:
 
 
 class Attachments:
-    """The files that one call gives along with its result, as parts and their bytes."""
+    """The files that one call gives along with its result: bytes, the type they are said to have, and a name."""
 
     def __init__(self) -> None:
-        self.parts: list[dict[str, Any]] = []
-        self.files: list[File] = []
+        self.given: list[tuple[bytes, str, str]] = []
 
     def add(self, data: bytes, media_type: str, name: str) -> None:
         if not isinstance(data, bytes | bytearray | memoryview):
             raise TypeError(f"attach takes the bytes of a file, not {type(data).__name__}")
-        if len(self.parts) >= MAX_ATTACHED:
+        if len(self.given) >= MAX_ATTACHED:
             raise ValueError(f"a call may attach {MAX_ATTACHED} files")
-        part, file = kept(bytes(data), media_type, shown_name(name))
-        self.parts.append(part)
-        if file is not None:
-            self.files.append(file)
+        self.given.append((bytes(data), media_type, shown_name(name)))
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,7 @@ class ToolRuns:
             if answered is not None:
                 return answered
             context = flow_context(self._step, self._execution, prepared.call.id, {})
-            return with_attached(await execute(prepared, context), context.attached)
+            return await with_attached(await execute(prepared, context), context.attached)
         return await self._builtins[prepared.tool.name](self._step, self._execution, prepared)
 
     async def _left_open(self, prepared: Prepared) -> Outcome:
