@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import Any
 
 from agentflow.agents.loaded_agent import LoadedAgent
@@ -10,6 +11,7 @@ from agentflow.agents.loading import Agents
 from agentflow.config.keys.base import plain
 from agentflow.conversation import arguments
 from agentflow.errors import AgentNotFound, InvalidConfig
+from agentflow.models.protocol import Loading
 
 
 class Catalog:
@@ -29,6 +31,38 @@ class Catalog:
         enum}}, tools: [{name, description, handler}]}`. Raises `AgentNotFound`, `InvalidConfig`.
         """
         return described(await asyncio.to_thread(self._agents.named, arguments.text(name, "agent")))
+
+    async def load_models(self) -> None:
+        """Load what the models of the project's agents need before they can be called, so that no first turn waits
+        for it; agents that cannot run are left out. Raises `ModelError`.
+        """
+        for model in await asyncio.to_thread(self._models):
+            if not model.is_loaded():
+                await model.load()
+
+    async def complaint(self) -> str | None:
+        """One line about the agents of the project that cannot run, null when each of them can."""
+        return await asyncio.to_thread(self._complaint)
+
+    def _models(self) -> list[Loading]:
+        models: list[Loading] = []
+        for name in self._agents.own_names():
+            with contextlib.suppress(AgentNotFound, InvalidConfig):
+                models += [each for each in self._agents.named(name).models.values() if isinstance(each, Loading)]
+        return models
+
+    def _complaint(self) -> str | None:
+        broken: dict[str, str] = {}
+        for name in self._agents.own_names():
+            try:
+                self._agents.named(name)
+            except (AgentNotFound, InvalidConfig) as error:
+                broken[name] = error.message.splitlines()[0]
+        if not broken:
+            return None
+        name, why = next(iter(broken.items()))
+        others = f"; {len(broken) - 1} more cannot run either" if len(broken) > 1 else ""
+        return f"agent {name!r} cannot run: {why}{others}; `agentflow validate` shows all mistakes"
 
     def _all(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []

@@ -16,7 +16,7 @@ from agentflow.config.document.problems import invalid
 from agentflow.config.keys.base import plain
 from agentflow.config.last_good import AgentFiles
 from agentflow.config.material import material_files
-from agentflow.config.places import AGENT_FILE, agent_names
+from agentflow.config.places import AGENT_FILE, agent_names, own_agents
 from agentflow.config.project import (
     NAME,
     find_named,
@@ -126,6 +126,10 @@ class Agents:
     def names(self) -> list[str]:
         """Of all agents that there are, those of the project and those that ship."""
         return agent_names(self._root)
+
+    def own_names(self) -> list[str]:
+        """Of the project's own agents."""
+        return [folder.name for folder in own_agents(self._root)]
 
     def worker_tools(self, reference: str) -> dict[str, frozenset[str]]:
         """The tools whose calls are left to a worker, of an agent and all its sub-agents, by agent (C33)."""

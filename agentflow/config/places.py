@@ -36,6 +36,11 @@ def agent_names(root: Path) -> list[str]:
     return sorted({path.parent.name for folder in agent_folders(root) for path in folder.glob(f"*/{AGENT_FILE}")})
 
 
+def own_agents(root: Path) -> list[Path]:
+    """The folders of a project's own agents, sorted."""
+    return sorted(found.parent for found in root.glob(f"{AGENTS}/*/{AGENT_FILE}"))
+
+
 def database_url(
     root: Path, configured: str | None, given: str | None, *, read_only: bool = False, trusted: bool = True
 ) -> str:

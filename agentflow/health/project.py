@@ -10,14 +10,14 @@ from typing import Any
 from agentflow.agents.connect import connect_agent
 from agentflow.agents.validate import validate_agent
 from agentflow.config.document.codes import Code
-from agentflow.config.places import AGENT_FILE, AGENTS
+from agentflow.config.places import own_agents
 from agentflow.errors import AgentflowError
 from agentflow.health.check import Check
 
 
 def project_checks(root: Path) -> Iterator[Check]:
     """The agents of a project and the keys they need; nothing is imported and nobody is called."""
-    agents = agents_of(root)
+    agents = own_agents(root)
     if not agents:
         yield Check("agents", "warning", f"{root} has no agents", "agentflow init writes a project to start from")
         return
@@ -35,7 +35,7 @@ def project_checks(root: Path) -> Iterator[Check]:
 
 async def model_checks(root: Path) -> AsyncIterator[Check]:
     """Whether the models of a project's agents answer: one small request to each."""
-    for agent in agents_of(root):
+    for agent in own_agents(root):
         try:
             asked = await connect_agent(agent, root)
         except AgentflowError as error:
@@ -43,11 +43,6 @@ async def model_checks(root: Path) -> AsyncIterator[Check]:
             continue
         for each in asked:
             yield _model(agent.name, each)
-
-
-def agents_of(root: Path) -> list[Path]:
-    """The folders of a project's own agents."""
-    return sorted(found.parent for found in root.glob(f"{AGENTS}/*/{AGENT_FILE}"))
 
 
 def _agents(agents: list[Path], errors: dict[str, int]) -> Check:

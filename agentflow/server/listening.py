@@ -43,7 +43,8 @@ def serve(app: App, host: str, port: int, listens: Callable[[str], None]) -> int
     """Serve until a signal ends it; the exit code. `listens` is told the address once requests are taken.
 
     The first SIGINT or SIGTERM drains, a second ends the process at once. Raises `InvalidConfig` for an address that
-    needs a key and has none, `StoreError` for a database that is away, and `OSError` for a port in use.
+    needs a key and has none or an agent of the project that cannot run, `StoreError` for a database that is away, and
+    `OSError` for a port in use.
     """
     refuse_open_address(app.settings, host)
     listener = _listener(host, port)
@@ -80,8 +81,16 @@ async def _serve(app: App, listener: socket.socket, listens: Callable[[], None])
     server = _Server(config, listens)
     with _Signals(app, server) as signals:  # before the lifespan, which hears of them too
         async with lifespan(app):
+            await _refuse_invalid_project(app)
             await server.serve([listener])
     return 0 if signals.number is None else 128 + signals.number
+
+
+async def _refuse_invalid_project(app: App) -> None:
+    """Nobody finds out by a turn that an agent cannot run (S1)."""
+    assert app.serving is not None
+    if (complaint := await app.serving.runtime.catalog.complaint()) is not None:
+        raise InvalidConfig(complaint)
 
 
 class _Signals:

@@ -37,14 +37,23 @@ async def lifespan(app: Opened) -> AsyncIterator[None]:
     async with app.open_runtime() as runtime:
         serving = Serving(runtime, app.settings.drain_secs)
         app.serving = serving
-        sweeping = asyncio.create_task(sweep(runtime))
+        beside = [asyncio.create_task(work) for work in (sweep(runtime), _load_models(runtime))]
         try:
             with ShutdownWatch(serving.drain_soon):
                 yield
         finally:
-            sweeping.cancel()
+            for task in beside:
+                task.cancel()
             await serving.drain()
             app.serving = None
+
+
+async def _load_models(runtime: Runtime) -> None:
+    """Before a first turn asks for it (S4); a turn that finds it not loaded loads it itself and tells what failed."""
+    try:
+        await runtime.catalog.load_models()
+    except AgentflowError as error:
+        _log.warning("models could not be loaded before they are needed: %s", error)
 
 
 async def answer_lifespan(app: Opened, receive: Receive, send: Send) -> None:

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -76,6 +77,15 @@ def test_a_port_in_use_is_one_line(agentflow: Command) -> None:
         done = agentflow("serve", "--port", str(port))
     assert done.code == 1
     assert f"port {port}" in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+def test_a_project_with_a_mistake_is_one_line(agentflow: Command, project: Path) -> None:
+    """S1: nothing is served, and what is wrong is said by name."""
+    (project / "agents" / "echo" / "agent.yaml").write_text("name: echo\nmodel: 7\n")
+    done = agentflow("serve", "--port", "0")
+    assert (done.code, done.out) == (2, "")
+    assert "agent 'echo' cannot run" in done.err
     assert len(done.err.splitlines()) == 1
 
 

@@ -19,7 +19,7 @@ def healthz() -> Response:
 
 
 async def readyz(serving: Serving | None) -> Response:
-    """Whether turns can be started here: opened, not draining, and the database answers."""
+    """Whether turns can be started here: opened, not draining, the database answers, its agents can run."""
     why = "the runtime is not open" if serving is None else await _unready(serving)
     return answer({"status": "ready"}) if why is None else answer({"status": "unready", "why": why}, 503)
 
@@ -32,4 +32,4 @@ async def _unready(serving: Serving) -> str | None:
             await serving.runtime.sessions(limit=1)
     except (AgentflowError, TimeoutError):
         return "the database does not answer"
-    return None
+    return None if await serving.runtime.catalog.complaint() is None else "an agent of the project cannot run"

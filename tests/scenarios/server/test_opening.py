@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 
+from agentflow import Runtime
+from agentflow.models.protocol import Delta, ModelRequest
 from agentflow.server import create_app, lifespan
 from agentflow.server.app import App
 from tests.asgi import Client, frames
@@ -116,3 +118,56 @@ def test_a_turn_has_time_to_end_and_its_reader_reads_to_the_end(app: App) -> Non
     told = frames(asyncio.run(life()))
     assert told[-1]["event"] == "done"
     assert '"answer":"Hello."' in told[-1]["data"]
+
+
+def test_it_is_ready_only_when_every_agent_of_the_project_can_run(app: App, tmp_path: Path) -> None:
+    """S4: whoever asks is not told which agent or why, for they need no key."""
+    (tmp_path / "agents" / "wrong").mkdir()
+    (tmp_path / "agents" / "wrong" / "agent.yaml").write_text("name: wrong\nmodel: scripted/secret-name.yaml\n")
+
+    async def life() -> None:
+        async with lifespan(app):
+            answer = await Client(app).ask("GET", "/readyz")
+            assert answer.status == 503
+            assert answer.json == {"status": "unready", "why": "an agent of the project cannot run"}
+            (tmp_path / "agents" / "wrong" / "agent.yaml").unlink()
+            assert (await Client(app).ask("GET", "/readyz")).status == 200
+
+    asyncio.run(life())
+
+
+def test_models_that_have_to_be_loaded_are_loaded_before_the_first_turn(app: App) -> None:
+    """S4: a model that two interfaces share is loaded once."""
+    ended = asyncio.Event()
+    model = Slow(ended)
+    runtime = Runtime.open(app.settings.project, db=app.settings.db, open_model=lambda *_: model)
+
+    async def life() -> None:
+        async with lifespan(App(app.settings, lambda: runtime)):
+            assert (await Client(app).ask("GET", "/healthz")).status == 200
+            await asyncio.wait_for(ended.wait(), 5)
+        assert model.loads == 1
+
+    asyncio.run(life())
+
+
+class Slow:
+    """A model that has to be loaded first; nobody calls it here."""
+
+    name, scripted, own_timeout_secs, parameters, reads = "slow/one", False, None, {}, frozenset[str]()
+
+    def __init__(self, ended: asyncio.Event) -> None:
+        self.loads, self._ended = 0, ended
+
+    def is_loaded(self) -> bool:
+        return self.loads > 0
+
+    async def load(self) -> None:
+        self.loads += 1
+        self._ended.set()
+
+    async def close(self) -> None: ...
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
+        raise NotImplementedError
+        yield
