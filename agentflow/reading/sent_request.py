@@ -17,11 +17,13 @@ from agentflow.store.records import SessionRecord
 from agentflow.text import stored_json
 
 
-async def sent_request(store: Store, record: SessionRecord, call: int | str, turn: int | str | None) -> dict[str, Any]:
+async def sent_request(
+    store: Store, record: SessionRecord, call: int | str, turn: int | str | None, *, with_bytes: bool = True
+) -> dict[str, Any]:
     """`{session_id, call_id, purpose, model, parameters, messages, tools}` as they were handed to the model.
 
     `parameters` is what went out beside them, temperature and the like, credentials left out; null where the model
-    tells of none, as a scripted one, or was called by an older agentflow.
+    tells of none, as a scripted one, or was called by an older agentflow. Not `with_bytes`, files are references.
 
     `call` counts the calls of the turn from 1, in the order they were asked for, or is a call's id; `turn` is a number
     or a name, null for the newest. Raises `TurnNotFound`, `CallNotFound`, `RequestNotKept`.
@@ -43,13 +45,16 @@ async def sent_request(store: Store, record: SessionRecord, call: int | str, tur
             "made it, or it was made by an older agentflow.", detail=detail,
         )  # fmt: skip
     sent = stored_json(found.sent)
+    messages = await _messages(store, record, found, sent)
     return {
         "session_id": record.id,
         "call_id": found.id,
         "purpose": found.purpose,
         "model": found.model,
         "parameters": stored_json(found.blobs[sent["parameters"]]) if "parameters" in sent else None,
-        "messages": await _with_files(store, record, await _messages(store, record, found, sent), sent.get("files")),
+        "messages": await _with_files(store, record, messages, sent["files"])
+        if with_bytes and "files" in sent
+        else messages,
         "tools": stored_json(found.blobs[found.tools]) if found.tools is not None else [],
     }
 
@@ -82,11 +87,9 @@ async def _messages(store: Store, record: SessionRecord, call: SentCall, sent: d
 
 
 async def _with_files(
-    store: Store, record: SessionRecord, messages: list[dict[str, Any]], given: dict[str, Any] | None
+    store: Store, record: SessionRecord, messages: list[dict[str, Any]], given: dict[str, Any]
 ) -> list[dict[str, Any]]:
     """The messages with their files as that model was given them (W4)."""
-    if given is None:
-        return messages
     kept = await store.ledger.files(record.key, sorted(set(sent_files(messages))))
     return filled(messages, kept.bodies, given["reads"], given["refused"])
 

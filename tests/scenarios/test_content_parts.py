@@ -15,6 +15,7 @@ from tests.pictures import part, pdf, png, url
 from tests.scenarios.records.test_moving import bring, exported
 from tests.scenarios.rooms import answering, chatty, of_purpose, over, replaced
 from tests.scenarios.support import Gate, call, rows, said
+from tests.scenarios.test_damage import change
 
 agentflow_db = on_both_databases
 
@@ -317,3 +318,19 @@ def test_a_secret_in_a_text_file_is_in_no_export(agentflow: Kit, monkeypatch: py
     data = agentflow.run(agentflow.runtime.records.file("s-2", kept["hash"]))["data"]
     assert data == b"the key is ${MY_API_KEY}"
     agentflow.run(agentflow.runtime.delete("s-2"))
+
+
+def test_a_message_whose_file_is_gone_is_damage_that_is_named_and_the_turn_goes_on(agentflow: Kit) -> None:
+    """Z1, R6"""
+    agentflow.agent(replies=lambda request: {"text": "ok"})
+    agentflow.send(user(part(CAT, "cat.png")))
+    agentflow.send("again")
+    compared = agentflow.run(agentflow.runtime.records.diff(("s-1", 1), ("s-1", 2)))
+    assert base64.b64encode(CAT).decode() not in repr(compared)
+    change(agentflow._db, "DELETE FROM blob WHERE hash LIKE 'file-%'")
+    found = agentflow.run(agentflow.runtime.records.check())
+    assert [(each["table"], each["column"]) for each in found] == [("message", "parts")]
+    agentflow.restart()
+    assert agentflow.send("and now?").answer == "ok"
+    assert "not there any more" in repr(agentflow.requests[-1].messages)
+    agentflow.run(agentflow.runtime.delete("s-1"))

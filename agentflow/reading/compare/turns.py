@@ -65,7 +65,8 @@ async def _requests(
         if node["kind"] == "model_call" and node["purpose"] == "main"
     ]
     sent = [
-        {**await sent_request(store, record, call, trace["turn"]), "configuration": configuration} for call in asked
+        {**await sent_request(store, record, call, trace["turn"], with_bytes=False), "configuration": configuration}
+        for call in asked
     ]
     told = {"session_id": record.id, "turn": trace["turn"], "turn_id": trace["turn_id"], "calls": len(sent)}
     return told, sent

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from agentflow.errors import StoreError
-from agentflow.media.files import is_body_of
+from agentflow.media.files import hashes_in, is_body_of
 from agentflow.store.damage.fields import misfit
 from agentflow.store.damage.pointers import POINTERS, misplaced, missing
 from agentflow.store.damage.shapes import misshapen
@@ -64,7 +64,9 @@ _OF_NO_SESSION = (
 )  # fmt: skip
 
 _MISCOUNTED = "t.queued <> (SELECT count(*) FROM queue_entry q WHERE q.session_key = t.key)"
-_BLOBS, _CALLS = (next(table for table in _WALKED if table.name == name) for name in ("blob", "llm_call"))
+_BLOBS, _CALLS, _MESSAGES = (
+    next(table for table in _WALKED if table.name == name) for name in ("blob", "llm_call", "message")
+)
 
 
 def damages(tx: Tx, session_id: str | None, most: int) -> list[Damage]:
@@ -129,6 +131,11 @@ def _blobs(tx: Tx, scope: Sequence[int]) -> Iterator[Damage]:
             wanted = None if _has_hash(body, hash_) else "the text or the file that has the hash"
         if wanted is not None:
             yield _damage("blob", "body", {"session": session, "hash": hash_}, f"be {wanted}")
+    sql = _MESSAGES.select("t.session_key, t.id, t.parts", "t.parts IS NOT NULL", of_session=bool(scope))
+    for session, key, id_, parts in tx.each(sql, *scope):
+        content, wanted = _read(Column("parts", "list", True), parts)
+        if wanted is None and not all((key, hash_) in there for hash_ in _files_of(content)):
+            yield _damage("message", "parts", {"session": session, "id": id_}, "name rows of blob")
     sql = _CALLS.select("t.session_key, t.id, t.request", "t.request IS NOT NULL", of_session=bool(scope))
     for session, key, id_, request in tx.each(sql, *scope):
         made, wanted = _read(Column("request", "object", True), request)
@@ -143,6 +150,11 @@ def _blobs_of(made: Any) -> list[Any]:
     texts, changed = made.get("texts"), made.get("changed")
     named = [*(texts if isinstance(texts, list) else ()), *(changed[2:] if isinstance(changed, list) else ())]
     return [each for each in (made.get("messages"), *named) if isinstance(each, str)]
+
+
+def _files_of(parts: Any) -> Iterator[Any]:
+    """The files that a message names; parts of no form are told of by it."""
+    return hashes_in([part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else None)
 
 
 def _has_hash(body: Any, hash_: Any) -> bool:

@@ -95,19 +95,21 @@ async def _attempts(
         finally:
             feed.close_stream(request.call_id)
         if files is not None and not stream.has_shown and files.refuse(failure):
+            _tell_retry(feed, turn_id, stream, failure, 0.0)
             continue
         share = jitter(request.call_id, stream.attempts)
         delay = None if stream.has_shown else retry_delay(failure, stream.attempts, retries, jitter=share)
         if delay is None:
             raise failure
-        told = {
-            "call_id": stream.call_id,
-            "attempt": stream.attempts,
-            "error": str(failure),
-            "next_secs": round(delay, 3),
-        }
-        feed.tell(Event(feed.session_id, None, turn_id, clock.instant(), MODEL_RETRYING, told))
+        _tell_retry(feed, turn_id, stream, failure, delay)
         await asyncio.sleep(delay)
+
+
+def _tell_retry(feed: Feed, turn_id: str, stream: OpenStream, failure: ModelError, delay: float) -> None:
+    told = {
+        "call_id": stream.call_id, "attempt": stream.attempts, "error": str(failure), "next_secs": round(delay, 3),
+    }  # fmt: skip
+    feed.tell(Event(feed.session_id, None, turn_id, clock.instant(), MODEL_RETRYING, told))
 
 
 def _asked(model: Model, request: ModelRequest, stream: OpenStream, files: SentFiles | None) -> ModelRequest:

@@ -9,6 +9,7 @@ from tests.breaks.tables import (
     damage,
     erasing,
     evaluation,
+    files,
     models,
     pauses,
     process,
@@ -16,5 +17,5 @@ from tests.breaks.tables import (
     writes,
 )
 
-_TABLES = (authoring, bounds, closing, damage, erasing, evaluation, models, pauses, process, records, writes)
+_TABLES = (authoring, bounds, closing, damage, erasing, evaluation, files, models, pauses, process, records, writes)
 BREAKS = tuple(entry for table in _TABLES for entry in table.BREAKS)
