@@ -50,12 +50,4 @@ BREAKS = (
         (f"{_FILES}::test_an_input_with_files_is_read_back_equal_with_its_bytes",),
         "A queued message loses its file.",
     ),
-    Break(
-        "files-bytes-told", "store/rows/messages.py",
-        "return replace(message, files=()) if message.files else message",
-        "return message",
-        (f"{_PARTS}::test_nothing_that_is_told_has_the_bytes",),
-        "Recorded messages go on holding the bytes of their files.",
-        "Nobody is told the bytes of a message, which are no part of its shape; only memory is kept for longer.",
-    ),
 )  # fmt: skip
