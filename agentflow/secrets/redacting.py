@@ -39,25 +39,44 @@ _WRITTEN = (
     # ?key=... of an address
     re.compile(r"(?P<label>[?&;](?:key|sig|code|auth|[\w.-]{0,40}(?:signature|credential|token))=)[^\s&#\"'<>]+", re.I),
     re.compile(r"(?P<label>%3A%2F%2F)[^\s%]{0,200}%3A[^\s%]{0,200}(?=%40)", re.I),
+)
+_NEEDED = ("PRIVATE KEY", "=", ":", ":", "", "=", "%")
+"""What a text must have in it for each of the forms, which is looked for first because it is found in no time."""
+_WRITTEN_WITH = (
     # the same percent-encoded: client_secret%3D..., %22password%22%3A%22...
-    re.compile(
-        rf"(?P<label>{_NAMES}(?:%3D|%22%3A(?:%20|\+){{0,2}}%22))[^\s&\"'<>%]+(?:%(?!26|22|20|0A)[^\s&\"'<>%]{{0,999}}){{0,99}}",
-        re.I,
+    (
+        "%3",
+        re.compile(
+            rf"(?P<label>{_NAMES}(?:%3D|%22%3A(?:%20|\+){{0,2}}%22))[^\s&\"'<>%]+(?:%(?!26|22|20|0A)[^\s&\"'<>%]{{0,999}}){{0,99}}",
+            re.I,
+        ),
     ),
     # password: ... of a log or of YAML, --password ... of a command, where it reads like no word
-    re.compile(rf"(?P<label>{_NAMES}\s{{0,3}}:\s{{1,3}}){_UNLIKE_A_WORD}", re.I),
-    re.compile(rf"(?P<label>(?<![\w-])--?(?:[a-z]{{1,20}}-){{0,3}}{_NAMES}[\s\"']{{1,4}}){_UNLIKE_A_WORD}", re.I),
-    # curl -u me:..., mysql -p..., sshpass -p ...
-    re.compile(
-        r"(?P<label>(?<![\w-])(?:-u|--user|--proxy-user)[\s=\"']{1,4}[^\s:\"'/]{1,100}:)(?!//|\d{1,7}\b)[^\s\"']+", re.I
+    (":", re.compile(rf"(?P<label>{_NAMES}\s{{0,3}}:\s{{1,3}}){_UNLIKE_A_WORD}", re.I)),
+    (
+        "-",
+        re.compile(rf"(?P<label>(?<![\w-])--?(?:[a-z]{{1,20}}-){{0,3}}{_NAMES}[\s\"']{{1,4}}){_UNLIKE_A_WORD}", re.I),
     ),
-    re.compile(r"(?P<label>(?<!\S)-p)(?!\d{1,7}\b)(?=[^\s/]{0,200}\d)[^\s/,;]{6,}"),
-    re.compile(r"(?P<label>\bsshpass\s{1,3}-p\s{0,3})\S+"),
+    # curl -u me:..., mysql -p..., sshpass -p ...
+    (
+        "-",
+        re.compile(
+            r"(?P<label>(?<![\w-])(?:-u|--user|--proxy-user)[\s=\"']{1,4}[^\s:\"'/]{1,100}:)(?!//|\d{1,7}\b)[^\s\"']+",
+            re.I,
+        ),
+    ),
+    ("-", re.compile(r"(?P<label>(?<!\S)-p)(?!\d{1,7}\b)(?=[^\s/]{0,200}\d)[^\s/,;]{6,}")),
+    ("sshpass", re.compile(r"(?P<label>\bsshpass\s{1,3}-p\s{0,3})\S+")),
     # a line of .netrc
-    re.compile(
-        r"(?P<label>\b(?:machine\s{1,5}\S{1,255}|default)\s{1,5}login\s{1,5}\S{1,255}\s{1,5}password\s{1,5})\S+", re.I
+    (
+        "login",
+        re.compile(
+            r"(?P<label>\b(?:machine\s{1,5}\S{1,255}|default)\s{1,5}login\s{1,5}\S{1,255}\s{1,5}password\s{1,5})\S+",
+            re.I,
+        ),
     ),
 )
+"""Further forms, each looked for only in a text that has this in it."""
 _WORDS = re.compile(r"\S+")
 
 MOST_TOLD = 50_000  # characters that are looked through for what somebody is only told
@@ -67,9 +86,17 @@ _LONGEST_SECRET = 5_000  # characters: half of one at the cut is not known any m
 def redact(text: str) -> str:
     """The text with `***`, or the variable that it came from, in the place of every secret."""
     text = mask_urls(without_known(text))
-    for pattern in _WRITTEN:
-        text = pattern.sub(lambda found: found["label"] + MASK, text)
+    for needed, pattern in zip(_NEEDED, _WRITTEN, strict=True):
+        if needed in text:
+            text = pattern.sub(_masked, text)
+    for needed, pattern in _WRITTEN_WITH:
+        if needed in text:
+            text = pattern.sub(_masked, text)
     return text
+
+
+def _masked(found: re.Match[str]) -> str:
+    return found["label"] + MASK
 
 
 def told(text: str) -> str:

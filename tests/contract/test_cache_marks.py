@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agentflow.models.litellm_model import LitellmModel
+from agentflow.config.keys.agent import Interface
+from agentflow.models.open import open_model
 from agentflow.models.protocol import ModelRequest
 from tests.contract.test_model_contract import TOOL, outcome
 from tests.stub_server import Answer, StubServer
@@ -38,7 +40,10 @@ def bodies(
 
     async def ask() -> list[str]:
         async with StubServer(answers, strict=False) as stub:
-            asked = LitellmModel(f"anthropic/{model}", api_base=stub.anthropic_base, api_key="horse-battery", **keys)
+            interface = Interface(
+                model=f"anthropic/{model}", api_base=stub.anthropic_base, api_key="horse-battery", **keys
+            )
+            asked = open_model(interface, Path(), "")
             reply, error = await outcome(asked, ModelRequest("call", "main", list(talk), [TOOL]))
             assert (reply.text, error) == ("Quiet.", None)
             return [json.dumps(received.body) for received in stub.requests]
@@ -59,5 +64,5 @@ def test_a_refusal_that_names_the_marks_is_answered_by_one_call_without() -> Non
 
 
 def test_off_sends_none() -> None:
-    (body,) = bodies(TALK, Answer(text="Quiet."), marks_cache=False)
+    (body,) = bodies(TALK, Answer(text="Quiet."), cache="off")
     assert '"cache_control"' not in body
