@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -38,8 +39,8 @@ async def capture_case(runtime: Runtime, session_id: str, *, turn: int | None = 
     """
     number = None if turn is None else arguments.whole_number(turn, "turn", least=1)
     export = await runtime.records.export(session_id, "json")
-    captured = capture(export or "", number)
-    return case_text(captured.case), captured.lacks
+    captured = await asyncio.to_thread(capture, export or "", number)  # a long session would hold the loop (Z3)
+    return await asyncio.to_thread(case_text, captured.case), captured.lacks
 
 
 async def run_cases(
