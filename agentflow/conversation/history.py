@@ -13,7 +13,7 @@ from typing import Any
 
 from agentflow.errors import InvalidInput
 from agentflow.media.counting import part_chars
-from agentflow.media.files import described, is_file
+from agentflow.media.files import described, hashes_in, is_file
 from agentflow.message import Content, Message, ToolCall, text_of
 from agentflow.text import holds_object
 
@@ -99,7 +99,7 @@ class History:
     Checking and writing out happen once per message, never once per model call: a request copies references.
     `reader` is the model by whose rules it is counted (X5).
     `before` is what the same requests read before it: a call id that stands there is written out otherwise here.
-    `summarized`: it begins with a summary of what is not read any more (X18).
+    `summarized`: it begins with a summary of what is not read any more (X18). `files` are the hashes it names (W4).
     """
 
     reader: str | None = None
@@ -107,6 +107,7 @@ class History:
     chars: int = 0
     before: History | None = None
     summarized: bool = False
+    files: set[str] = field(default_factory=set)
     _ids: set[str] = field(default_factory=set)
 
     def extend(self, path: Iterable[Message], *, model: str | None = None) -> None:
@@ -128,6 +129,7 @@ class History:
             for written in self._written(exchange, model):
                 self.wire.append(written)
                 self.chars += wire_chars(written, self.reader)
+                self.files.update(hashes_in(written.get("content")))
 
     @property
     def call_ids(self) -> Set[str]:
@@ -233,10 +235,14 @@ def wire_chars(written: WireMessage, model: str | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class BuiltRequest:
-    """The messages of one request, system prompt first, and its characters, tool schemas included (X5)."""
+    """The messages of one request, system prompt first, and its characters, tool schemas included (X5).
+
+    `files` are the hashes of the files its messages name; null where they have to be looked through for them (W4).
+    """
 
     messages: list[WireMessage]
     chars: int
+    files: Set[str] | None = None
 
 
 def build_request(
@@ -250,7 +256,7 @@ def build_request(
     head: list[WireMessage] = [{"role": "system", "content": prompt}] if prompt.strip() else []
     between: list[WireMessage] = [{"role": "system", "content": text} for text in step_texts if text.strip()]
     chars = len(prompt) + earlier.chars + sum(map(len, step_texts)) + current.chars + tools_chars
-    return BuiltRequest([*head, *earlier.wire, *between, *current.wire], chars)
+    return BuiltRequest([*head, *earlier.wire, *between, *current.wire], chars, earlier.files | current.files)
 
 
 def checked_wire(messages: Sequence[Any]) -> list[WireMessage]:

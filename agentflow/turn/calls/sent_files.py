@@ -7,7 +7,7 @@ the same file again.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -68,9 +68,14 @@ def _parts(message: WireMessage) -> Sequence[dict[str, Any]]:
     return content if isinstance(content, list) else ()
 
 
-async def files_of(store: Store, key: int, messages: Sequence[WireMessage], model: str) -> SentFiles | None:
-    """The files that these messages name; null where they name none, as most do."""
-    hashes = set(sent_files(messages))
+async def files_of(
+    store: Store, key: int, messages: Sequence[WireMessage], model: str, named: Set[str] | None = None
+) -> SentFiles | None:
+    """The files that these messages name; null where they name none, as most do.
+
+    `named` are their hashes where they are known: a long history is not looked through for each call.
+    """
+    hashes = set(sent_files(messages)) if named is None else named
     if not hashes:
         return None
     found = await store.ledger.files(key, sorted(hashes), model)

@@ -241,10 +241,10 @@ class Loop:
             call_id, "main", use.model.name, use.prompt, built.chars, asyncio.get_running_loop().time(),
             bool(use.tools), use.streamed, execution.delta_says, passed_over=passed_over,
         )  # fmt: skip
-        messages = built.messages
+        messages, named = built.messages, built.files
         if self._hooks.has("pre_model"):
             said = await self._hooks.call("pre_model", {"messages": messages})
-            messages = said.get("messages", messages)
+            messages, named = said.get("messages", messages), None
         is_lean = self._step.reads_lean(settings)
         stream.sent = sent_request.of_loop(
             execution, use.model, use.verbatim, built.messages, messages, is_lean=is_lean
@@ -252,7 +252,7 @@ class Loop:
         request = ModelRequest(
             call_id, "main", messages, use.tools, built.chars, self._journal.session_id, self._step.claimed.turn
         )
-        files = await files_of(self._step.store, self._journal.session_key, messages, use.model.name)
+        files = await files_of(self._step.store, self._journal.session_key, messages, use.model.name, named)
         model_calls.go_out(execution, stream)
         feed = self._journal.feed if use.streamed else Feed(self._journal.session_id)
         with self._step.interrupt.window():

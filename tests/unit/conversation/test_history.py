@@ -16,6 +16,7 @@ from agentflow.conversation.history import (
     replayed_arguments,
 )
 from agentflow.errors import InvalidInput
+from agentflow.media.provider import sent_files
 from agentflow.message import Message, ToolCall
 
 
@@ -141,6 +142,18 @@ def test_the_texts_of_a_step_stand_before_its_messages() -> None:
     built = build_request("Be kind.", earlier, ["note", " "], current, 100)
     assert [message["content"] for message in built.messages] == ["Be kind.", "go", "done", "note", "more"]
     assert built.chars == sum(map(len, ("Be kind.", "go", "done", "note", " ", "more"))) + 100
+
+
+def test_a_request_knows_the_files_of_its_messages() -> None:
+    """W4: of the turns before, of this one, and of results; a history is not looked through for them again."""
+    pictures = [{"type": "image", "hash": f"file-{number:032x}", "media_type": "image/png"} for number in range(3)]
+    earlier, current = History(), History()
+    earlier.extend([Message("u1", "user", [pictures[0]]), ANSWER])
+    current.extend([Message("u2", "user", [{"type": "text", "text": "and"}, pictures[1]])])
+    assert build_request("", earlier, [], current, 0).files == {each["hash"] for each in pictures[:2]}
+    current.extend([asked("a2", "x"), Message("r", "tool", [pictures[2]], (), "x", "look")])
+    built = build_request("", earlier, [], current, 0)
+    assert built.files == set(sent_files(built.messages)) == {each["hash"] for each in pictures}
 
 
 # -- messages made elsewhere --
