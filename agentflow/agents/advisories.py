@@ -138,9 +138,10 @@ def unknown_providers(config: AgentConfig) -> Iterator[Problem]:
 
 def _keys(config: AgentConfig, variables: Mapping[str, str]) -> Iterator[Problem]:
     for name, interface in config.interfaces.items():
-        provider = None if interface.api_key or interface.api_base else provider_of(interface.model)
-        missing = missing_keys(provider, variables) if provider and not interface.model.startswith(SCRIPTED) else ()
-        if missing:
+        if interface.model.startswith(SCRIPTED) or interface.api_key or interface.api_base:
+            continue
+        provider = provider_of(interface.model)
+        if provider is not None and (missing := missing_keys(provider, variables)):
             said = f"no key for {provider}: set {' or '.join(missing)}, or give the interface an api_key"
             yield config.problem(model_key(config, name), Code.NO_API_KEY, said)
 
