@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter
 
-from tests.benchmarks import branches, crowd, model_calls, startup, streaming, turns
+from tests.benchmarks import branches, crowd, model_calls, postgres, startup, streaming, turns
 from tests.benchmarks.report import Figure, table
 from tests.benchmarks.workload import Sizes, median
 
@@ -24,6 +24,7 @@ PARTS: dict[str, Callable[[Path, Sizes], list[Figure]]] = {
     "branches": branches.measure,
     "model_calls": model_calls.measure,
     "startup": startup.measure,
+    "postgres": postgres.measure,
 }
 
 

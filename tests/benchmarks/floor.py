@@ -11,7 +11,7 @@ from tests.benchmarks.texts import ANSWER, ARGUMENTS, QUESTION, RESULT
 
 _TABLE = "CREATE TABLE IF NOT EXISTS message (session TEXT, number INTEGER, role TEXT, content TEXT)"
 _INSERT = "INSERT INTO message VALUES (?, ?, ?, ?)"
-_TURN = (("user", QUESTION), ("assistant", ARGUMENTS), ("tool", RESULT), ("assistant", ANSWER))
+MESSAGES = (("user", QUESTION), ("assistant", ARGUMENTS), ("tool", RESULT), ("assistant", ANSWER))
 
 
 class Floor:
@@ -26,7 +26,7 @@ class Floor:
 
     def turn(self, session: str) -> None:
         history = self._histories.setdefault(session, [])
-        for role, content in _TURN:
+        for role, content in MESSAGES:
             history.append({"role": role, "content": content})
             self._connection.execute("BEGIN IMMEDIATE")
             self._connection.execute(_INSERT, (session, len(history), role, content))

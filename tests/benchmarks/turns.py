@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 
 from tests.benchmarks.floor import Floor, disk_bytes
 from tests.benchmarks.report import Figure
 from tests.benchmarks.texts import QUESTION, TEXT_BYTES
-from tests.benchmarks.workload import AGENT, Sizes, median, open_runtime
+from tests.benchmarks.workload import AGENT, Sizes, at_mark, median, open_runtime
 
 SESSION = "long"
 _TARGETS = (2.5, 2.5, 3.5)
@@ -23,7 +22,7 @@ def measure(folder: Path, sizes: Sizes) -> list[Figure]:
     text = sizes.marks[1] * TEXT_BYTES
     return [
         *(
-            Figure(f"turn {mark}", "ms", _at(ours, mark, sizes), _at(floor, mark, sizes), target)
+            Figure(f"turn {mark}", "ms", at_mark(ours, mark, sizes), at_mark(floor, mark, sizes), target)
             for mark, target in zip(sizes.marks, _TARGETS, strict=True)
         ),
         Figure(f"turn {sizes.marks[-1]}, loading cold", "ms", median(cold), _cold_floor(folder, sizes), 15),
@@ -81,7 +80,3 @@ def _cold_floor(folder: Path, sizes: Sizes) -> float:
             floor.turn(SESSION)
             times.append((perf_counter() - started) * 1000)
     return median(times)
-
-
-def _at(times: Sequence[float], mark: int, sizes: Sizes) -> float:
-    return median(list(times[max(mark - sizes.window, 0) : mark]))

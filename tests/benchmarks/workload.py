@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,14 +71,23 @@ def scripted(*_: object) -> Model:
 
 
 def open_runtime(
-    folder: Path, *, model: Callable[..., Model] = scripted, on_commit: Callable[[int], None] | None = None
+    folder: Path,
+    *,
+    model: Callable[..., Model] = scripted,
+    on_commit: Callable[[int], None] | None = None,
+    db: str | None = None,
 ) -> Runtime:
-    """The engine on a file of its own, durable as it is by default."""
-    return Runtime.open(make_project(folder), db=str(folder / "ours.db"), open_model=model, on_commit=on_commit)
+    """The engine on a file of its own, durable as it is by default, or on the database `db`."""
+    return Runtime.open(make_project(folder), db=db or str(folder / "ours.db"), open_model=model, on_commit=on_commit)
 
 
 def median(numbers: list[float]) -> float:
     return sorted(numbers)[len(numbers) // 2]
+
+
+def at_mark(times: Sequence[float], mark: int, sizes: Sizes) -> float:
+    """The median of the turns that end at a mark."""
+    return median(list(times[max(mark - sizes.window, 0) : mark]))
 
 
 def percentile(numbers: list[float], share: float) -> float:
