@@ -24,6 +24,12 @@ def test_every_key_is_read_by_the_program_and_set_by_a_test_of_behaviour() -> No
     assert {key for key in keys if not re.search(rf"\b{key}[\"']?\s*[:=]", tests)} == set(), "no test sets it"
 
 
+def test_a_key_that_is_a_list_takes_one_from_a_file() -> None:
+    """`Items` does; a plain tuple takes none."""
+    for path in files("agentflow/config/keys"):
+        assert re.findall(r"^    \w+: .*(?<!\w)tuple\[.*= Field\($", path.read_text(), re.MULTILINE) == [], path
+
+
 def test_what_is_reserved_is_read_by_nobody_and_said_to_do_nothing() -> None:
     for key in RESERVED:
         assert "reserved" in str(_descriptions()[key]).lower()

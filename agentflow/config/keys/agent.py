@@ -48,7 +48,7 @@ class Interface(Keys):
     reasoning_effort: str | None = Field(
         default=None, min_length=1, description="How long a reasoning model thinks, in the provider's words."
     )
-    reads: tuple[Literal["image", "pdf", "audio"], ...] | None = Field(
+    reads: Items[Literal["image", "pdf", "audio"]] | None = Field(
         default=None,
         description="What the model reads besides text; the rest becomes a note. Unset: as litellm's table says, "
         "everything for a model that is not there, and for a script.",

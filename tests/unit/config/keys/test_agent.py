@@ -1,4 +1,4 @@
-"""The key `planning`: a switch, or keys (T31, T33)."""
+"""The key `planning`: a switch, or keys (T31, T33); what an interface reads (W4)."""
 
 from __future__ import annotations
 
@@ -53,6 +53,13 @@ def test_a_planner_that_is_not_there_is_an_error_at_its_place(tmp_path: Path, li
     with pytest.raises(InvalidConfig, match=r"agent\.yaml:3:") as caught:
         loaded(tmp_path, line + "\n")
     assert said in str(caught.value)
+
+
+def test_what_an_interface_reads_is_a_list(tmp_path: Path) -> None:
+    """W4: and an empty one is another thing than none."""
+    keys = "interfaces: {sees: {model: x/y, reads: [image, pdf]}, blind: {model: x/y, reads: []}, any: {model: x/y}}\n"
+    interfaces = loaded(tmp_path, keys).interfaces
+    assert [interfaces[name].reads for name in ("sees", "blind", "any")] == [("image", "pdf"), (), None]
 
 
 def test_the_prompt_tells_of_the_list_with_planning_only(tmp_path: Path) -> None:
