@@ -57,7 +57,8 @@ class _Watch:
         self.is_full = False
         self._context, self._checks = context, 0
         places = (os.environ.get("SQLITE_TMPDIR"), os.environ.get("TMPDIR"), "/var/tmp", "/usr/tmp", "/tmp", ".")
-        self._place = next(each for each in places if each and os.path.isdir(each) and os.access(each, os.W_OK))
+        fit = (each for each in places if each and os.path.isdir(each) and os.access(each, os.W_OK))
+        self._place = next(fit, ".")  # where SQLite writes, by its own order; a read-only place is never filled
         self._free = shutil.disk_usage(self._place).free
 
     def __call__(self) -> bool:

@@ -104,11 +104,15 @@ class Asked:
         return self._all_failed() if passing else error
 
     def _all_failed(self) -> ModelError:
+        """The first failure, with who failed after it.
+
+        A fallback for which the request is too long says nothing of the conversation: no room is made for it (X16).
+        """
         (model, first), *others = self._failures
-        if not others:
+        is_foreign = first.kind == "context_overflow" and model is not self._candidates.models[0]
+        if not (others or is_foreign):
             return first
         too = "; ".join(f"{other.name} ({error.code})" for other, error in others)
-        return ModelError(
-            first.kind, f"{first.message} Asked after {model.name}, and failed too: {too}.",
-            retry_after=first.retry_after, status=first.status,
-        )  # fmt: skip
+        said = f"{first.message} Asked after {model.name}, and failed too: {too}." if too else first.message
+        kind = "bad_request" if is_foreign else first.kind
+        return ModelError(kind, said, retry_after=first.retry_after, status=first.status)

@@ -97,6 +97,15 @@ def test_a_fallback_that_fails_is_followed_by_the_next_and_the_first_failure_is_
     assert str(failure) == f"Slow down. Asked after a, and failed too: b ({other.code}); c ({other.code})."
 
 
+def test_a_fallback_that_is_too_small_makes_no_room_in_the_conversation() -> None:
+    """F56, X16: it is asked alone while the interface's own model is cooling."""
+    candidates = Candidates(models("a", "b"), cool_down_secs=60)
+    candidates.cool(candidates.models[0], BUSY, 0.0)
+    failure = candidates.asked(ANY, 1.0).failed(ModelError("context_overflow", "Too long."), 1.0, shown=False)
+    assert failure is not None
+    assert (failure.kind, failure.message) == ("bad_request", "Too long.")
+
+
 def test_one_model_alone_is_always_asked_and_never_passed_over() -> None:
     candidates = Candidates(models("a"), cool_down_secs=60)
     candidates.asked(ANY, 0.0).failed(BUSY, 0.0, shown=False)
