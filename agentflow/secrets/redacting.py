@@ -17,32 +17,42 @@ _NAMES = (
     r"|credential|signature)s?"
 )
 _UNLIKE_A_WORD = r"(?!\$\{|\*\*\*|\d{1,7}\b)(?=[\"']?(?:[^\s,;\"']{0,200}[\d!@#$%^&*+/~]|[^\s,;\"']{20}))[^\s,;]{6,}"
-_WRITTEN = (
+_WRITTEN: tuple[tuple[str, re.Pattern[str]], ...] = (
     # a private key, whole or cut
-    re.compile(
-        r"(?P<label>-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----)"
-        r"(?:[A-Za-z0-9+/=\s]|\\[nr]|Proc-Type:[^\n]{0,80}|DEK-Info:[^\n]{0,120}){40,20000}"
+    (
+        "PRIVATE KEY",
+        re.compile(
+            r"(?P<label>-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----)"
+            r"(?:[A-Za-z0-9+/=\s]|\\[nr]|Proc-Type:[^\n]{0,80}|DEK-Info:[^\n]{0,120}){40,20000}"
+        ),
     ),
     # password=..., also of a driver's connection string
-    re.compile(
-        rf"(?P<label>{_NAMES}[\"']?\s{{0,3}}=\s{{0,3}})(?!\d{{1,7}}\b)(?:\"[^\"\n]{{1,999}}\"|'[^'\n]{{1,999}}'|[^\s,;&)\"'<>]+)",
-        re.I,
+    (
+        "=",
+        re.compile(
+            rf"(?P<label>{_NAMES}[\"']?\s{{0,3}}=\s{{0,3}})(?!\d{{1,7}}\b)(?:\"[^\"\n]{{1,999}}\"|'[^'\n]{{1,999}}'|[^\s,;&)\"'<>]+)",
+            re.I,
+        ),
     ),
     # "api_key": "..." of JSON and of Python
-    re.compile(rf"(?P<label>{_NAMES}[\"']\s{{0,3}}:\s{{0,3}}[\"'])[^\"'\n]+", re.I),
+    (":", re.compile(rf"(?P<label>{_NAMES}[\"']\s{{0,3}}:\s{{0,3}}[\"'])[^\"'\n]+", re.I)),
     # a header as it is sent
-    re.compile(
-        r"(?P<label>\b(?:authorization|cookie|(?:x-)?api-key)\s{0,3}:\s{0,3})(?:(?:bearer|basic)\s{1,3})?[^\s\"',;]+",
-        re.I,
+    (
+        ":",
+        re.compile(
+            r"(?P<label>\b(?:authorization|cookie|(?:x-)?api-key)\s{0,3}:\s{0,3})(?:(?:bearer|basic)\s{1,3})?[^\s\"',;]+",
+            re.I,
+        ),
     ),
-    re.compile(r"(?P<label>\b(?:bearer\s(?=\S{8})|basic\s(?=[A-Za-z+/]{0,40}[\d=])))[\w.~+/=-]+", re.I),
+    ("", re.compile(r"(?P<label>\b(?:bearer\s(?=\S{8})|basic\s(?=[A-Za-z+/]{0,40}[\d=])))[\w.~+/=-]+", re.I)),
     # ?key=... of an address
-    re.compile(r"(?P<label>[?&;](?:key|sig|code|auth|[\w.-]{0,40}(?:signature|credential|token))=)[^\s&#\"'<>]+", re.I),
-    re.compile(r"(?P<label>%3A%2F%2F)[^\s%]{0,200}%3A[^\s%]{0,200}(?=%40)", re.I),
-)
-_NEEDED = ("PRIVATE KEY", "=", ":", ":", "", "=", "%")
-"""What a text must have in it for each of the forms, which is looked for first because it is found in no time."""
-_WRITTEN_WITH = (
+    (
+        "=",
+        re.compile(
+            r"(?P<label>[?&;](?:key|sig|code|auth|[\w.-]{0,40}(?:signature|credential|token))=)[^\s&#\"'<>]+", re.I
+        ),
+    ),
+    ("%3", re.compile(r"(?P<label>%3A%2F%2F)[^\s%]{0,200}%3A[^\s%]{0,200}(?=%40)", re.I)),
     # the same percent-encoded: client_secret%3D..., %22password%22%3A%22...
     (
         "%3",
@@ -76,7 +86,7 @@ _WRITTEN_WITH = (
         ),
     ),
 )
-"""Further forms, each looked for only in a text that has this in it."""
+"""Each form, with what a text must have in it to hold one: that is looked for first, since it takes no time."""
 _WORDS = re.compile(r"\S+")
 
 MOST_TOLD = 50_000  # characters that are looked through for what somebody is only told
@@ -86,10 +96,7 @@ _LONGEST_SECRET = 5_000  # characters: half of one at the cut is not known any m
 def redact(text: str) -> str:
     """The text with `***`, or the variable that it came from, in the place of every secret."""
     text = mask_urls(without_known(text))
-    for needed, pattern in zip(_NEEDED, _WRITTEN, strict=True):
-        if needed in text:
-            text = pattern.sub(_masked, text)
-    for needed, pattern in _WRITTEN_WITH:
+    for needed, pattern in _WRITTEN:
         if needed in text:
             text = pattern.sub(_masked, text)
     return text
