@@ -39,7 +39,7 @@ _OF_LINKS = {"image_url": IMAGE, "input_audio": AUDIO, "file": "pdf"}
 
 def kinds_in(messages: Sequence[Mapping[str, Any]]) -> frozenset[str]:
     """Which of `READABLE` these wire messages ask of a model."""
-    parts = [part for message in messages for part in _parts(message)]
+    parts = [part for message in messages for part in parts_of(message)]
     kinds = {kind_read(part) if is_file(part) else _OF_LINKS.get(str(part.get("type"))) for part in parts}
     return frozenset(kind for kind in kinds if kind is not None)
 
@@ -55,13 +55,14 @@ def filled(
     """
     return [
         {**message, "content": [_given(part, bodies, reads, refused) for part in message["content"]]}
-        if any(map(is_file, _parts(message)))
+        if any(map(is_file, parts_of(message)))
         else dict(message)
         for message in messages
     ]
 
 
-def _parts(message: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+def parts_of(message: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """The content parts of a wire message, none of one that is a text."""
     content = message.get("content")
     return content if isinstance(content, list) else ()
 

@@ -162,27 +162,30 @@ def test_a_pause_is_answered_all_the_same(agentflow: Kit, agentflow_db: str, nam
         check_wire(agentflow.requests[-1].messages)
 
 
+WAITING = {"type": "client.message", "message": {"role": "user", "content": "two"}, "queue": True}
+
+
+def queued(kit: Kit) -> None:
+    """A turn that runs until it is let go, and one that waits behind it."""
+    kit.agent(replies=[{"text": "fine", "repeat": True}])
+    kit.hold()
+    kit.submit({"type": "client.message", "message": {"role": "user", "content": "one"}, "turn_id": "t-1"})
+    kit.submit({**WAITING, "turn_id": "t-2"})
+
+
 def test_whoever_hands_in_behind_a_damaged_queue_is_told_at_once(agentflow: Kit, agentflow_db: str) -> None:
     """Z1: what waits there stays as it is, and nobody waits for ever."""
-    agentflow.agent(replies=[{"text": "fine", "repeat": True}])
-    agentflow.hold()
-    agentflow.submit({"type": "client.message", "message": {"role": "user", "content": "one"}, "turn_id": "t-1"})
-    waiting = {"type": "client.message", "message": {"role": "user", "content": "two"}, "queue": True}
-    agentflow.submit({**waiting, "turn_id": "t-2"})
+    queued(agentflow)
     agentflow.restart()
     change(agentflow_db, "UPDATE queue_entry SET input = '[1]'")
     with pytest.raises(StoreError, match=r"queue_entry\.input") as told:
-        agentflow.submit({**waiting, "turn_id": "t-3"})
+        agentflow.submit({**WAITING, "turn_id": "t-3"})
     assert told.value.detail["damaged"]
     assert rows(agentflow_db, "SELECT turn_id FROM queue_entry ORDER BY number") == [("t-2",)]
 
 
 def test_whoever_waits_in_a_queue_that_is_damaged_meanwhile_is_told(agentflow: Kit, agentflow_db: str) -> None:
-    agentflow.agent(replies=[{"text": "fine", "repeat": True}])
-    agentflow.hold()
-    agentflow.submit({"type": "client.message", "message": {"role": "user", "content": "one"}, "turn_id": "t-1"})
-    waiting = {"type": "client.message", "message": {"role": "user", "content": "two"}, "queue": True}
-    agentflow.submit({**waiting, "turn_id": "t-2"})
+    queued(agentflow)
     change(agentflow_db, "UPDATE queue_entry SET input = '[1]'")
     agentflow.release()
     with pytest.raises(StoreError, match=r"queue_entry\.input"):

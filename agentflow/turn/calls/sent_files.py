@@ -14,7 +14,7 @@ from typing import Any
 from agentflow.conversation.history import WireMessage
 from agentflow.errors import ModelError
 from agentflow.media.files import is_file
-from agentflow.media.provider import filled, kind_read, sent_files
+from agentflow.media.provider import filled, kind_read, parts_of, sent_files
 from agentflow.models.protocol import Model, ModelRequest, reads_of
 from agentflow.store.protocol import Store
 
@@ -59,13 +59,8 @@ class SentFiles:
         return False
 
     def _of_kinds(self, messages: Sequence[WireMessage], kinds: set[str]) -> set[str]:
-        parts = (part for message in messages for part in _parts(message))
+        parts = (part for message in messages for part in parts_of(message))
         return {part["hash"] for part in parts if is_file(part) and kind_read(part) in kinds}
-
-
-def _parts(message: WireMessage) -> Sequence[dict[str, Any]]:
-    content = message.get("content")
-    return content if isinstance(content, list) else ()
 
 
 async def files_of(
