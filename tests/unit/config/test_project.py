@@ -128,10 +128,13 @@ def test_agents_have_the_interfaces_of_the_project_and_their_own_win(root: Path)
 
 def test_a_shared_script_means_the_same_file_for_every_agent(root: Path) -> None:
     """Relative paths in a file start at that file's folder."""
-    (root / "agentflow.yaml").write_text("interfaces: {main: {model: scripted/replies.yaml}}\n")
+    (root / "agentflow.yaml").write_text(
+        "interfaces: {main: {model: scripted/replies.yaml, fallback: [scripted/others.yaml, openai/gpt-4o]}}\n"
+    )
     config = open_project(root, variables={}).load(add_agent(root, "support", "name: support\n"), {})
     script = config.interfaces["main"].model.removeprefix("scripted/")
     assert (config.folder / script).resolve() == root / "replies.yaml"
+    assert config.interfaces["main"].fallback == (f"scripted/{script.replace('replies', 'others')}", "openai/gpt-4o")
 
 
 def test_messages_name_files_from_the_working_directory(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
