@@ -26,11 +26,13 @@ MOST_WORK = 4_000_000  # characters and values that one prompt makes or goes thr
 WORK = "(work)"  # the name of the rendering's `Work` among its variables; no template can write it
 
 _VALUE, _STEP, _CALL = 60, 150, 600  # what each costs beside its characters: as many of these take as long
+_OF_A_RANGE = 8  # each number of a range, which is made when something goes through it
 _BY_VALUE = ("groupby", "max", "min", "sort", "unique")
 # How much longer than a copy a filter, a test or a method takes for what it is given; most take `_OTHERS`.
 _OTHERS = 2
 _TIMES = {
-    **dict.fromkeys(("encode", "urlize", "wordwrap"), 80),
+    "urlize": 120,
+    **dict.fromkeys(("encode", "wordwrap"), 80),
     **dict.fromkeys(("count", "index", "pprint", "reject", "select", "title", "tojson", "wordcount"), 8),
     **dict.fromkeys(_BY_VALUE, 4),
 }
@@ -88,7 +90,7 @@ def _size(value: Any, most: int) -> int:
                     raise ValueError(f"a number has more than {MOST_BITS:,} bits")
                 total += each.bit_length() // 4
             elif isinstance(each, range):
-                total += len(each)
+                total += len(each) * _OF_A_RANGE
             held = _held(each)
             total += _VALUE
             if total + _VALUE * len(held) > most:
